@@ -1,0 +1,44 @@
+# How our own targets are made: one static library per folder, tests beside the code.
+
+add_library(ghost_options INTERFACE)
+target_include_directories(ghost_options INTERFACE ${PROJECT_SOURCE_DIR}/src)
+target_compile_options(ghost_options INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion
+  -Wno-missing-field-initializers -Wno-sign-conversion -Wnon-virtual-dtor -Woverloaded-virtual -Wimplicit-fallthrough)
+if(GHOST_WERROR)
+  target_compile_options(ghost_options INTERFACE -Werror)
+endif()
+if(GHOST_SANITIZE)
+  target_compile_options(ghost_options INTERFACE -fsanitize=${GHOST_SANITIZE} -fno-sanitize-recover=all
+    -fno-omit-frame-pointer)
+  target_link_options(ghost_options INTERFACE -fsanitize=${GHOST_SANITIZE})
+endif()
+
+# ghost_library(base SOURCES a.cc b.cc DEPS ghost_x fmt::fmt)
+function(ghost_library folder)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS" ${ARGN})
+  add_library(ghost_${folder} STATIC ${ARG_SOURCES})
+  target_link_libraries(ghost_${folder} PUBLIC ghost_options ${ARG_DEPS})
+endfunction()
+
+# ghost_test(error_test SOURCES error_test.cc DEPS ghost_base [LABELS slow])
+# Tests run from the source tree's root, so that fixtures have stable relative names.
+function(ghost_test name)
+  if(NOT GHOST_TESTS)
+    return()
+  endif()
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS;LABELS" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE ghost_options ${ARG_DEPS} GTest::gmock GTest::gtest_main)
+  add_test(NAME ${name} COMMAND ${name} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+  set_tests_properties(${name} PROPERTIES TIMEOUT 600 LABELS "${ARG_LABELS}")
+endfunction()
+
+# ghost_benchmark(scan_bench SOURCES scan_bench.cc DEPS ghost_kernels): Google Benchmark, never run by ctest.
+function(ghost_benchmark name)
+  if(NOT GHOST_BENCHMARKS)
+    return()
+  endif()
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE ghost_options ${ARG_DEPS} benchmark::benchmark)
+endfunction()

@@ -1,0 +1,50 @@
+// The one exception type of the project. Thrown where the fact is known, caught once in main, printed as one
+// block. For mistakes of users and of files; our own bugs are GHOST_CHECK (check.h).
+#pragma once
+
+#include <exception>
+#include <string>
+
+namespace ghost {
+
+enum class ErrorKind {
+  kUsage,         // unknown flag, bad value
+  kNotFound,      // an input is missing
+  kCorrupt,       // a file says something that cannot be
+  kUnsupported,   // a file is well formed but asks for what we do not have
+  kCannotCreate,  // the output exists already or cannot be made
+  kIo,            // reading or writing failed
+  kInternal,      // our own fault
+};
+
+// Everything that helps to find the culprit; empty fields are not printed.
+struct ErrorContext {
+  std::string file;
+  std::string tensor;  // or key, or line: the place inside the file
+  std::string expected;
+  std::string actual;
+  std::string hint;  // what to do about it
+};
+
+class Error : public std::exception {
+ public:
+  Error(ErrorKind kind, std::string what, ErrorContext context = {});
+
+  ErrorKind kind() const { return kind_; }
+  const ErrorContext& context() const { return context_; }
+  // The summary alone, without the context.
+  const std::string& summary() const { return summary_; }
+  // The whole block: summary, then one indented line per context field.
+  const char* what() const noexcept override { return block_.c_str(); }
+
+ private:
+  ErrorKind kind_;
+  std::string summary_;
+  ErrorContext context_;
+  std::string block_;
+};
+
+// The process exit code of each kind (sysexits, docs/cli.md).
+int ExitCode(ErrorKind kind);
+
+}  // namespace ghost

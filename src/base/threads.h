@@ -1,0 +1,21 @@
+// The only place that starts threads. Work is cut into numbered pieces by the caller, so that the cut, and
+// with it every rounding, does not depend on how many threads run.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+namespace ghost {
+
+// How many threads ParallelFor uses: SetThreads' value, else OMP_NUM_THREADS, else the cores of the machine.
+int NumThreads();
+void SetThreads(int threads);  // 0 restores the default
+
+// Calls body(i) for every i in [0, count), each exactly once, in any order, on NumThreads() threads, and
+// waits. The first exception is rethrown here. Nested calls run serially.
+void ParallelFor(int64_t count, const std::function<void(int64_t)>& body);
+
+// The number of the calling thread inside ParallelFor, in [0, NumThreads()); 0 outside.
+int ThreadIndex();
+
+}  // namespace ghost

@@ -1,0 +1,45 @@
+#include "base/threads.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <stdexcept>
+#include <vector>
+
+namespace ghost {
+namespace {
+
+class ThreadsTest : public testing::TestWithParam<int> {
+ protected:
+  ThreadsTest() { SetThreads(GetParam()); }
+  ~ThreadsTest() override { SetThreads(0); }
+};
+
+TEST_P(ThreadsTest, EveryPieceRunsOnceAndIndicesStayInRange) {
+  std::vector<std::atomic<int>> hits(1000);
+  ParallelFor(1000, [&](int64_t i) {
+    EXPECT_LT(ThreadIndex(), GetParam());
+    hits[static_cast<size_t>(i)]++;
+  });
+  for (const auto& hit : hits) EXPECT_EQ(hit.load(), 1);
+  ParallelFor(0, [](int64_t) { FAIL(); });
+}
+
+TEST_P(ThreadsTest, ExceptionsArriveAtTheCaller) {
+  EXPECT_THROW(ParallelFor(100,
+                           [](int64_t i) {
+                             if (i == 57) throw std::runtime_error("57");
+                           }),
+               std::runtime_error);
+}
+
+TEST_P(ThreadsTest, NestedCallsFinish) {
+  std::atomic<int> total{0};
+  ParallelFor(8, [&](int64_t) { ParallelFor(8, [&](int64_t) { total++; }); });
+  EXPECT_EQ(total.load(), 64);
+}
+
+INSTANTIATE_TEST_SUITE_P(Counts, ThreadsTest, testing::Values(1, 2, 4));
+
+}  // namespace
+}  // namespace ghost

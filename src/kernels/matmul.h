@@ -1,0 +1,23 @@
+// Matrix product with stored weights: every linear layer of the model.
+#pragma once
+
+#include "tensor/view.h"
+
+namespace ghost {
+
+struct MatMulOptions {
+  const float* bias = nullptr;  // (O), added to every row; may be null
+  bool accumulate = false;      // add to y instead of overwriting it
+};
+
+// y[t][o] = sum_k x[t][k] * w[o][k]  (+ bias[o]) (+ y[t][o]);  x: (T, K), w: (O, K), y: (T, O).
+// Float32 arithmetic; 16-bit and Q8_0 weights are widened exactly, tile by tile, on their way through the
+// cache. With few rows (decoding) every weight is read from memory once for all of them. A row's result does
+// not depend on the number of threads; it may depend, by rounding, on T. K = 0 gives bias or zeros. No
+// allocation that grows with the matrices: each thread has a fixed scratch tile.
+void MatMul(ConstView x, WeightView w, View y, const MatMulOptions& options = {});
+
+// The same as three loops, accumulated in float64 and rounded once; the specification for tests.
+void MatMulRef(ConstView x, WeightView w, View y, const MatMulOptions& options = {});
+
+}  // namespace ghost

@@ -1,0 +1,18 @@
+// Root-mean-square normalisation, plain and gated.
+#pragma once
+
+#include "tensor/view.h"
+
+namespace ghost {
+
+// out[t][m] = x[t][m] / sqrt(mean_m x[t][m]^2 + eps) * weight[m];  x, out: (T, M). out may be x.
+void RmsNorm(ConstView x, const float* weight, float eps, View out);
+void RmsNormRef(ConstView x, const float* weight, float eps, View out);
+
+// In place on y: (T, R): gate first, y <- y * SiLU(z), then the norm with the mean taken over each of
+// `groups` equal parts of a row (1 = over the whole row). z: (T, R), usually a strided view into the input
+// projection.
+void GatedRmsNorm(View y, ConstView z, const float* weight, float eps, int groups);
+void GatedRmsNormRef(View y, ConstView z, const float* weight, float eps, int groups);
+
+}  // namespace ghost

@@ -1,0 +1,55 @@
+// A tensor as it lies in a file or in memory: type, shape and shared, immutable, row-major bytes.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "tensor/dtype.h"
+#include "tensor/shape.h"
+
+namespace ghost {
+
+// A value: copies share the bytes. The bytes may be part of a memory-mapped file, which stays mapped as long
+// as any tensor points into it. They need not be aligned to the element size (safetensors does not promise
+// it). Threads may share a Tensor for reading.
+class Tensor {
+ public:
+  Tensor() = default;  // empty() is true: no tensor
+  // `data` must hold CheckedBytes(shape, dtype) bytes.
+  Tensor(DType dtype, Shape shape, std::shared_ptr<const std::byte> data);
+
+  bool empty() const { return data_ == nullptr; }
+  DType dtype() const { return dtype_; }
+  const Shape& shape() const { return shape_; }
+  const std::byte* data() const { return data_.get(); }
+  size_t num_bytes() const { return num_bytes_; }
+  int64_t num_elements() const { return shape_.NumElements(); }
+  std::span<const std::byte> bytes() const { return {data_.get(), num_bytes_}; }
+
+  // The same bytes under another shape of equal size.
+  Tensor Reshaped(Shape shape) const;
+
+ private:
+  DType dtype_ = DType::kF32;
+  Shape shape_;
+  std::shared_ptr<const std::byte> data_;
+  size_t num_bytes_ = 0;
+};
+
+// A tensor that owns a copy of `values`.
+Tensor MakeTensor(const Shape& shape, std::span<const float> values);
+Tensor MakeTensor(const Shape& shape, std::span<const double> values);
+Tensor MakeTensor(const Shape& shape, std::span<const int64_t> values);
+Tensor MakeTensor(DType dtype, const Shape& shape, std::span<const std::byte> bytes);
+
+// All values widened to float32, exactly for F32, F16, BF16 and Q8_0 and by rounding for F64. Error for
+// others.
+std::vector<float> ToFloats(const Tensor& tensor);
+
+// `count` values of a weight type, starting at element `first` (a multiple of the block size), widened to
+// `out`.
+void WidenElements(DType dtype, const std::byte* data, int64_t first, int64_t count, float* out);
+
+}  // namespace ghost
