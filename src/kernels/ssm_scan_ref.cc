@@ -55,7 +55,7 @@ void SsmScanRef(const ScanInput& in, View y, const ScanStats* stats) {
 void SoftplusClampRef(ConstView raw, const float* bias, float low, float high, View dt) {
   for (int64_t t = 0; t < raw.rows; ++t) {
     for (int64_t h = 0; h < raw.cols; ++h) {
-      const double v = double{raw.Row(t)[h]} + bias[h];
+      const double v = raw.Row(t)[h] + bias[h];  // a float32 sum, as in the reference model
       const double softplus = v > 20 ? v : std::log1p(std::exp(v));
       dt.Row(t)[h] = static_cast<float>(std::fmin(std::fmax(softplus, low), high));
     }

@@ -1,0 +1,64 @@
+// What the kernel tests share: random data, misaligned buffers, every instruction set this machine has.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <hwy/highway.h>
+#include <hwy/targets.h>
+
+#include <cmath>
+#include <cstring>
+#include <functional>
+#include <vector>
+
+#include "base/rng.h"
+#include "base/threads.h"
+#include "tensor/view.h"
+
+namespace ghost {
+
+inline std::vector<float> RandomFloats(int64_t count, Rng& rng, double low = -1, double high = 1) {
+  std::vector<float> values(static_cast<size_t>(count));
+  for (float& v : values) v = static_cast<float>(rng.Uniform(low, high));
+  return values;
+}
+
+// Runs `body` once with each SIMD target that was compiled in and that this processor supports, the plainest
+// last.
+inline void ForEachTarget(const std::function<void()>& body) {
+  for (int64_t targets = hwy::SupportedTargets() & HWY_TARGETS; targets != 0; targets &= targets - 1) {
+    const int64_t target = targets & -targets;
+    SCOPED_TRACE(hwy::TargetName(target));
+    hwy::SetSupportedTargetsForTest(target);
+    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+    body();
+    if (testing::Test::HasFatalFailure()) break;
+  }
+  hwy::SetSupportedTargetsForTest(0);
+  hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+}
+
+// Runs `body`, which returns what it computed, with 1 to 4 threads and expects the same bits each time.
+inline void ExpectSameForAllThreadCounts(const std::function<std::vector<float>()>& body) {
+  SetThreads(1);
+  const std::vector<float> one = body();
+  for (int threads = 2; threads <= 4; ++threads) {
+    SetThreads(threads);
+    const std::vector<float> many = body();
+    ASSERT_EQ(one.size(), many.size());
+    EXPECT_EQ(std::memcmp(one.data(), many.data(), one.size() * sizeof(float)), 0) << threads << " threads";
+  }
+  SetThreads(0);
+}
+
+// Largest |a - b| allowed: `tolerance` times the largest magnitude in `expected`.
+inline void ExpectClose(const std::vector<float>& expected, const std::vector<float>& actual,
+                        double tolerance) {
+  ASSERT_EQ(expected.size(), actual.size());
+  double scale = 0;
+  for (const float v : expected) scale = std::max(scale, std::fabs(double{v}));
+  for (size_t i = 0; i < expected.size(); ++i) {
+    ASSERT_NEAR(expected[i], actual[i], tolerance * scale) << "at " << i << " of " << expected.size();
+  }
+}
+
+}  // namespace ghost

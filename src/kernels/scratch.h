@@ -1,0 +1,14 @@
+// Reusable working memory of the calling thread, so that kernels allocate nothing once they are warm.
+#pragma once
+
+#include <cstdint>
+
+namespace ghost {
+
+// At least `count` floats, aligned to 64 bytes, valid until the next call with the same `slot` on this
+// thread. Contents are arbitrary.
+float* ThreadScratch(int slot, int64_t count);
+
+inline constexpr int kNumScratchSlots = 2;
+
+}  // namespace ghost
