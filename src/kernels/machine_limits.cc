@@ -1,7 +1,80 @@
 #include "kernels/machine_limits.h"
 
-namespace ghost {
+#include <hwy/aligned_allocator.h>
 
-MachineLimits MeasureMachineLimits() { return {1, 1, 1, 1}; }
+#include <algorithm>
+#include <functional>
+#include <vector>
+
+#include "base/check.h"
+#include "base/threads.h"
+#include "base/timer.h"
+#include "kernels/machine_limits_simd.h"
+#include "kernels/matmul.h"
+
+namespace ghost {
+namespace {
+
+constexpr int kRepeats = 5;
+constexpr int64_t kBufferFloats = int64_t{1} << 27;  // 512 MB: a last-level cache holds at most a part of it
+constexpr int64_t kPieceFloats = int64_t{1} << 18;   // 1 MB
+constexpr int64_t kSquare = 2048;
+
+double BestSeconds(int repeats, const std::function<void()>& body) {
+  double best = 1e30;
+  for (int r = 0; r < repeats; ++r) {
+    const Timer timer;
+    body();
+    best = std::min(best, timer.Seconds());
+  }
+  return best;
+}
+
+double MeasureFma() {
+  constexpr int64_t kIterations = 100000;  // about half a millisecond
+  const int64_t pieces = int64_t{100} * NumThreads();
+  std::vector<float> sinks(static_cast<size_t>(pieces));
+  std::vector<double> flops(static_cast<size_t>(pieces));
+  const double seconds = BestSeconds(kRepeats, [&] {
+    ParallelFor(pieces, [&](int64_t i) {
+      flops[static_cast<size_t>(i)] = FmaLoop(kIterations, &sinks[static_cast<size_t>(i)]);
+    });
+  });
+  return flops[0] * static_cast<double>(pieces) / seconds;
+}
+
+double MeasureGemm() {
+  std::vector<float> x(kSquare * kSquare, 0.5f), w(kSquare * kSquare, 0.25f), y(kSquare * kSquare);
+  const WeightView weights(DType::kF32, reinterpret_cast<const std::byte*>(w.data()), kSquare, kSquare);
+  const double seconds = BestSeconds(
+      3, [&] { MatMul(ConstView(x.data(), kSquare, kSquare), weights, View(y.data(), kSquare, kSquare)); });
+  return 2.0 * static_cast<double>(kSquare * kSquare * kSquare) / seconds;
+}
+
+}  // namespace
+
+MachineLimits MeasureMachineLimits() {
+  MachineLimits limits;
+  limits.fma_flops = MeasureFma();
+  limits.gemm_flops = MeasureGemm();
+
+  const auto buffer = hwy::AllocateAligned<float>(static_cast<size_t>(kBufferFloats));
+  GHOST_CHECK(buffer != nullptr);
+  constexpr int64_t kPieces = kBufferFloats / kPieceFloats;
+  const auto piece = [&](int64_t i) { return buffer.get() + i * kPieceFloats; };
+  ParallelFor(kPieces, [&](int64_t i) { std::fill_n(piece(i), kPieceFloats, 1.0f); });
+  std::vector<float> sums(static_cast<size_t>(kPieces));
+  const double bytes = static_cast<double>(kBufferFloats) * sizeof(float);
+  limits.read_bytes_per_s = bytes / BestSeconds(kRepeats, [&] {
+                              ParallelFor(kPieces, [&](int64_t i) {
+                                sums[static_cast<size_t>(i)] = SumLoop(piece(i), kPieceFloats);
+                              });
+                            });
+  limits.update_bytes_per_s =
+      2 * bytes / BestSeconds(kRepeats, [&] {
+        ParallelFor(kPieces, [&](int64_t i) { UpdateLoop(piece(i), kPieceFloats, 0.5f, 0.5f); });
+      });
+  return limits;
+}
 
 }  // namespace ghost
