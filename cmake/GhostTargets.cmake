@@ -21,13 +21,15 @@ function(ghost_library folder)
 endfunction()
 
 # ghost_test(error_test SOURCES error_test.cc DEPS ghost_base [LABELS slow])
-# Tests run from the source tree's root, so that fixtures have stable relative names.
+# Tests run from the source tree's root, so that fixtures have stable relative names. They may include shared
+# helpers as "tests/support/..."; those with sources of their own come with DEPS ghost_test_support.
 function(ghost_test name)
   if(NOT GHOST_TESTS)
     return()
   endif()
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPS;LABELS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
+  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
   target_link_libraries(${name} PRIVATE ghost_options ${ARG_DEPS} GTest::gmock GTest::gtest_main)
   add_test(NAME ${name} COMMAND ${name} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
   set_tests_properties(${name} PROPERTIES TIMEOUT 600 LABELS "${ARG_LABELS}")

@@ -114,6 +114,11 @@ const Json* Find(const Json& object, const std::string& key) {
 }  // namespace
 
 Json ParseJson(std::string_view text, const std::string& file) {
+  // nlohmann takes a zero byte for the end of the text and would not look at what follows.
+  if (const size_t zero = text.find('\0'); zero != std::string_view::npos) {
+    throw Error(ErrorKind::kCorrupt, "not valid JSON",
+                {.file = file, .actual = "a zero byte at position " + std::to_string(zero)});
+  }
   std::string rewritten;
   if (MayHoldNonFinite(text)) {
     rewritten = RewriteNonFinite(text);

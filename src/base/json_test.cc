@@ -24,7 +24,7 @@ TEST(Json, RefusesDuplicatesDepthAndGarbage) {
   for (const std::string& text :
        {std::string(R"({"a": 1, "a": 2})"), std::string(R"({"a": {"b": 1, "b": 1}})"), std::string(200, '['),
         std::string(""), std::string("{"), std::string("{} x"), std::string("{\"a\": \"\xff\"}"),
-        std::string(R"({"a": 1e999})")}) {
+        std::string(R"({"a": 1e999})"), std::string("{}\0 x", 5)}) {
     try {
       ParseJson(text, "header.json");
       ADD_FAILURE() << text;

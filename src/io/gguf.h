@@ -1,10 +1,10 @@
 // GGUF version 3, as llama.cpp reads it: typed key-value pairs, tensor infos, aligned data. docs/formats.md.
+// Reading here, writing in gguf_writer.h.
 #pragma once
 
 #include <cstdint>
 #include <map>
 #include <string>
-#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -12,22 +12,43 @@
 
 namespace ghost {
 
-// Integers of every width are widened to 64 bits on reading; `GgufWriter` style saving narrows them again
-// through the explicit alternatives below.
-struct GgufValue;
-using GgufArray = std::vector<GgufValue>;
-struct GgufValue {
-  std::variant<uint8_t, int8_t, uint16_t, int16_t, uint32_t, int32_t, float, bool, std::string, uint64_t,
-               int64_t, double, std::vector<int32_t>, std::vector<float>, std::vector<std::string>>
-      value;
-};
+// A value in the very type the file gives it, so that reading and saving again changes no byte. The scalars
+// come in the order of GGUF's type numbers, then the arrays in the same order (GgufTypeNumber relies on it).
+// Arrays of arrays exist on paper only and are refused.
+using GgufValue =
+    std::variant<uint8_t, int8_t, uint16_t, int16_t, uint32_t, int32_t, float, bool, std::string, uint64_t,
+                 int64_t, double, std::vector<uint8_t>, std::vector<int8_t>, std::vector<uint16_t>,
+                 std::vector<int16_t>, std::vector<uint32_t>, std::vector<int32_t>, std::vector<float>,
+                 std::vector<bool>, std::vector<std::string>, std::vector<uint64_t>, std::vector<int64_t>,
+                 std::vector<double>>;
 
-// Shapes in `tensors` are row-major (GGUF stores them reversed): {C, R} in the file is Shape{R, C} here.
+// A value; copies share the tensors' bytes, which alias the mapped file. Threads may share it for reading.
 struct GgufFile {
+  std::string path;
   std::map<std::string, GgufValue> keys;
-  TensorSet tensors;
+  TensorSet tensors;  // shapes are row-major: {C, R} in the file is Shape{R, C} here
 };
 
+// Maps the file and checks everything before anything points into it. kCorrupt for lies, kUnsupported for
+// other versions, nested arrays and tensor types other than F32, F16, BF16 and Q8_0.
 GgufFile ReadGguf(const std::string& path);
+
+// Typed look-ups. A missing key, or one of another type, is kCorrupt and names file and key; the variants
+// with a fallback forgive only the missing key. Integers of every width are accepted where their value fits.
+uint64_t GgufUint(const GgufFile& file, const std::string& key);
+uint64_t GgufUint(const GgufFile& file, const std::string& key, uint64_t fallback);
+double GgufFloat(const GgufFile& file, const std::string& key);  // f32 or f64
+double GgufFloat(const GgufFile& file, const std::string& key, double fallback);
+bool GgufBool(const GgufFile& file, const std::string& key);
+bool GgufBool(const GgufFile& file, const std::string& key, bool fallback);
+std::string GgufString(const GgufFile& file, const std::string& key);
+std::string GgufString(const GgufFile& file, const std::string& key, const std::string& fallback);
+// The arrays; references stay valid as long as `file`. Integers of every width become 64 bits.
+const std::vector<std::string>& GgufStrings(const GgufFile& file, const std::string& key);
+const std::vector<std::string>& GgufStrings(const GgufFile& file, const std::string& key,
+                                            const std::vector<std::string>& fallback);
+std::vector<int64_t> GgufInts(const GgufFile& file, const std::string& key);
+std::vector<int64_t> GgufInts(const GgufFile& file, const std::string& key,
+                              const std::vector<int64_t>& fallback);
 
 }  // namespace ghost

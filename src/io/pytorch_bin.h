@@ -8,6 +8,11 @@
 
 namespace ghost {
 
+// Maps the file. Contiguous tensors alias the mapping, so tied weights share their bytes; other views are
+// copied, once per distinct view and never more bytes in all than the file has. kCorrupt for lies;
+// kUnsupported for files of before PyTorch 1.6, big-endian storages, compression, and pickles that hold more
+// than a state dict (a dict of tensors, or one such dict under "state_dict" or "model"). We never write this
+// format.
 TensorSet ReadPytorchBin(const std::string& path);
 
 // `index_path` is a pytorch_model.bin.index.json, treated like a sharded safetensors checkpoint.

@@ -1,16 +1,16 @@
 // safetensors: an 8-byte length, a JSON header, raw little-endian tensors. Layout and rules: docs/formats.md.
 #pragma once
 
+#include <map>
 #include <string>
-#include <utility>
-#include <vector>
 
 #include "io/tensor_set.h"
 
 namespace ghost {
 
 // Maps the file and checks the whole header before anything points into it: no duplicate names, known types,
-// extents times size equal to the byte range, ranges that tile the data without gap or overlap.
+// extents times size equal to the byte range, ranges that tile the data without gap or overlap. The tensors
+// alias the mapping and keep it alive; no payload is read.
 TensorSet ReadSafetensors(const std::string& path);
 
 // `index_path` is a model.safetensors.index.json; its weight_map decides which shard a tensor is taken from.
@@ -18,7 +18,9 @@ TensorSet ReadSafetensors(const std::string& path);
 TensorSet ReadShardedSafetensors(const std::string& index_path);
 
 // Writes whole or not at all. Order in the file: decreasing element size, then name; header padded to 8
-// bytes. `metadata` usually holds {"format", "pt"}, which Hugging Face's loaders ask for.
+// bytes; the same input gives the same bytes. `metadata` usually holds {"format", "pt"}, which Hugging Face's
+// loaders ask for. kUnsupported for what the format cannot hold: Q8_0, names that are not UTF-8. The tensors
+// may alias the very file that is replaced.
 void SaveSafetensors(const std::string& path, const std::map<std::string, Tensor>& tensors,
                      const std::map<std::string, std::string>& metadata);
 

@@ -1,0 +1,34 @@
+// A whole file, mapped read-only. Opening costs no reading: pages come when they are touched.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+namespace ghost {
+
+// A value: copies share the mapping, which lasts as long as any copy, or any pointer made by Share(). Threads
+// may share it. Renaming or deleting the file is harmless, so our writers (base/file.h) may replace a file
+// that is mapped. A limit of mmap: if another process makes the file shorter in place, touching the lost
+// pages kills the process with SIGBUS; checkpoints must not be truncated while they are in use.
+class MappedFile {
+ public:
+  // kNotFound when the path is missing or no regular file, kCorrupt when the file is empty, kIo otherwise.
+  explicit MappedFile(const std::string& path);
+
+  const std::string& path() const { return path_; }
+  std::span<const std::byte> bytes() const { return {data_.get(), size_}; }
+  uint64_t size() const { return size_; }
+
+  // The byte at `offset` (at most size()) as a pointer that keeps the mapping alive.
+  std::shared_ptr<const std::byte> Share(uint64_t offset) const;
+
+ private:
+  std::string path_;
+  std::shared_ptr<const std::byte> data_;
+  size_t size_ = 0;
+};
+
+}  // namespace ghost

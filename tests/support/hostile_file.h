@@ -1,0 +1,23 @@
+// A checkpoint that a reader must refuse, and how. The tables (hostile_*.h) serve the readers' own tests and
+// the command line's.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+
+namespace ghost {
+
+struct HostileFile {
+  std::string name;                          // of the case: letters, digits and _
+  std::map<std::string, std::string> files;  // bytes by file name, all in one folder
+  std::string open;                          // the one to open
+  ErrorKind kind;
+  std::vector<std::string> must_mention;  // parts of the message
+};
+
+inline std::ostream& operator<<(std::ostream& out, const HostileFile& file) { return out << file.name; }
+
+}  // namespace ghost
