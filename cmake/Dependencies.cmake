@@ -18,6 +18,7 @@ target_include_directories(ghost_openblas SYSTEM INTERFACE ${OPENBLAS_INCLUDE})
 target_link_libraries(ghost_openblas INTERFACE ${OPENBLAS_LIBRARY})
 if(GHOST_TESTS)
   find_package(GTest REQUIRED)
+  find_package(OpenSSL REQUIRED COMPONENTS Crypto)  # SHA-256 of reference values
 endif()
 if(GHOST_BENCHMARKS)
   find_package(benchmark REQUIRED)

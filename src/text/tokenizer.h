@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -12,25 +13,36 @@
 namespace ghost {
 
 struct TokenizerSpec;  // tokenizer_spec.h: vocabulary, merges, added tokens, normaliser and splitter choices
+class DecodeChain;     // decoder.h
 
 // Immutable after construction; threads may share it (Encode and Decode are const and keep no shared
 // scratch).
 class Tokenizer {
  public:
+  // Validates the spec first: Error(kCorrupt or kUnsupported) naming spec.source.
   explicit Tokenizer(TokenizerSpec spec);
   ~Tokenizer();
   Tokenizer(Tokenizer&&) noexcept;
   Tokenizer& operator=(Tokenizer&&) noexcept;
 
   // Without special tokens unless `add_special` (then what the file's post-processor says, e.g. a leading
-  // BOS). Text that is not UTF-8 is an Error(kCorrupt) naming the byte offset.
+  // BOS). Added tokens written in the text are recognised either way. Text that is not UTF-8 is an
+  // Error(kCorrupt) naming the byte offset; more than 1 GiB at once is an Error(kUsage).
   std::vector<int32_t> Encode(std::string_view text, bool add_special = false) const;
-  // Ids outside the vocabulary are an Error(kUsage). With `skip_special` special added tokens are left out.
+  // Ids without a token are an Error(kUsage). With `skip_special` special added tokens are left out.
   std::string Decode(std::span<const int32_t> ids, bool skip_special = false) const;
 
   int32_t vocab_size() const;  // largest id + 1, added tokens included
   int32_t bos_id() const;      // -1 when there is none
   int32_t eos_id() const;      // -1 when there is none
+
+  // The id of a token as spelt in the vocabulary (or of an added token); nothing if there is none.
+  std::optional<int32_t> TokenToId(std::string_view token) const;
+  // The spelling in the vocabulary (byte-level ones in stand-ins). Error(kUsage) for ids without a token. The
+  // view lives as long as the tokenizer.
+  std::string_view IdToToken(int32_t id) const;
+  // Whether Decode(skip_special) leaves the id out; false for ids without a token.
+  bool is_special(int32_t id) const;
 
  private:
   friend class StreamDecoder;
@@ -38,22 +50,30 @@ class Tokenizer {
   std::unique_ptr<const Impl> impl_;
 };
 
-// Reads a tokenizer.json, or a directory that holds one.
+// Reads a tokenizer.json, or a directory that holds one. BOS and EOS come from the tokenizer_config.json
+// beside it, if there is one, else from the names of the special tokens.
 Tokenizer LoadTokenizer(const std::string& path);
 
 // Decodes token by token for streaming output: what Push returns is always whole UTF-8 characters, and
-// everything returned, joined, equals Decode of all ids.
+// everything returned, joined, equals Decode of all ids. The tokenizer must outlive it. Not for sharing
+// between threads.
 class StreamDecoder {
  public:
   explicit StreamDecoder(const Tokenizer& tokenizer, bool skip_special = true);
+  ~StreamDecoder();
+  StreamDecoder(StreamDecoder&&) noexcept;
+  StreamDecoder& operator=(StreamDecoder&&) noexcept;
+
+  // Byte-fallback vocabularies hold a run of byte tokens back until it ends: only then is it known to be
+  // text.
   std::string Push(int32_t id);
-  std::string Finish();  // what is left; incomplete characters become U+FFFD, as in Decode
+  // What is left; incomplete characters become U+FFFD, as in Decode. Afterwards the decoder is as new.
+  std::string Finish();
 
  private:
   const Tokenizer* tokenizer_;
   bool skip_special_;
-  bool first_ = true;
-  std::string pending_;
+  std::unique_ptr<DecodeChain> chain_;
 };
 
 }  // namespace ghost
