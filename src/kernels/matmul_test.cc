@@ -56,8 +56,7 @@ TEST(MatMul, EveryWeightTypeUnaligned) {
   ForEachTarget([] {
     for (const DType type : kWeightTypes) {
       for (int64_t offset = 0; offset < 4; ++offset) {
-        for (const int64_t T : {1, 4, 8, 31, 65})
-          ExpectSame(Product(T, 544, 53, type, offset, 3), true, true);
+        for (const int64_t T : {1, 4, 8, 33}) ExpectSame(Product(T, 288, 53, type, offset, 3), true, true);
       }
     }
   });
