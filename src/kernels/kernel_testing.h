@@ -22,6 +22,35 @@ inline std::vector<float> RandomFloats(int64_t count, Rng& rng, double low = -1,
   return values;
 }
 
+// A weight matrix of any type with random values, stored `offset` bytes after an aligned start.
+struct StoredWeights {
+  StoredWeights(DType type, int64_t rows, int64_t cols, Rng& rng, int64_t offset = 0) {
+    const DTypeInfo& info = InfoOf(type);
+    bytes.resize(static_cast<size_t>(offset + rows * cols / info.block_size * info.block_bytes));
+    std::byte* out = bytes.data() + offset;
+    const auto put16 = [&](uint16_t bits) {
+      std::memcpy(out, &bits, sizeof(bits));
+      out += sizeof(bits);
+    };
+    for (int64_t i = 0; i < rows * cols; ++i) {
+      const float value = static_cast<float>(rng.Uniform(-1, 1));
+      if (type == DType::kF16) put16(F16FromF32(value));
+      if (type == DType::kBF16) put16(BF16FromF32(value));
+      if (type == DType::kQ8_0 && i % 32 == 0) put16(F16FromF32(0.01f + value * 0.005f));
+      if (type == DType::kQ8_0) *out++ = static_cast<std::byte>(rng.Bits());
+      if (type == DType::kF32) {
+        std::memcpy(out, &value, sizeof(value));
+        out += sizeof(value);
+      }
+    }
+    view = WeightView(type, bytes.data() + offset, rows, cols);
+  }
+  std::vector<std::byte> bytes;
+  WeightView view;
+};
+
+inline constexpr DType kWeightTypes[] = {DType::kF32, DType::kF16, DType::kBF16, DType::kQ8_0};
+
 // Runs `body` once with each SIMD target that was compiled in and that this processor supports, the plainest
 // last.
 inline void ForEachTarget(const std::function<void()>& body) {

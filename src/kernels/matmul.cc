@@ -1,35 +1,62 @@
 #include "kernels/matmul.h"
 
-#include <cblas.h>
-
 #include <algorithm>
-#include <vector>
 
 #include "base/threads.h"
-#include "kernels/widen.h"
+#include "kernels/matmul_simd.h"
+#include "kernels/scratch.h"
 
 namespace ghost {
 namespace {
-constexpr int64_t kTileRows = 128;  // of w
+
+constexpr int64_t kDotWeightsPerTask = 64;  // rows of w
+constexpr int64_t kSerialPanels = 4;
+
+int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+// K = 0: what is left of the sum.
+void StoreEmptySum(View y, const MatMulOptions& options) {
+  for (int64_t t = 0; t < y.rows; ++t) {
+    for (int64_t o = 0; o < y.cols; ++o) {
+      y.Row(t)[o] = (options.accumulate ? y.Row(t)[o] : 0.0f) + (options.bias ? options.bias[o] : 0.0f);
+    }
+  }
+}
+
+// At most kMaxTileRows rows of x.
+void MatMulBlock(ConstView x, WeightView w, View y, const MatMulOptions& options) {
+  const int64_t T = x.rows, K = x.cols, O = w.rows;
+  float* packed = ThreadScratch(0, PackedFloats(T, K));
+  const int64_t panels = CeilDiv(T, PanelRows());
+  if (panels <= kSerialPanels) {
+    for (int64_t panel = 0; panel < panels; ++panel) PackPanel(x, panel, packed);
+  } else {
+    ParallelFor(panels, [&](int64_t panel) { PackPanel(x, panel, packed); });
+  }
+  ParallelFor(CeilDiv(O, kTileWeights), [&](int64_t tile) {
+    const int64_t begin = tile * kTileWeights, end = std::min(O, begin + kTileWeights);
+    MatMulTile(packed, w, y, options, begin, end, ThreadScratch(1, TileScratchFloats()));
+  });
+}
+
 }  // namespace
 
 void MatMul(ConstView x, WeightView w, View y, const MatMulOptions& options) {
   const int64_t T = x.rows, K = x.cols, O = w.rows;
   GHOST_CHECK(w.cols == K && y.rows == T && y.cols == O);
-  ParallelFor((O + kTileRows - 1) / kTileRows, [&](int64_t tile) {
-    const int64_t begin = tile * kTileRows, count = std::min(kTileRows, O - begin);
-    for (int64_t t = 0; t < T; ++t) {
-      for (int64_t o = begin; o < begin + count; ++o) {
-        y.Row(t)[o] = (options.accumulate ? y.Row(t)[o] : 0.0f) + (options.bias ? options.bias[o] : 0.0f);
-      }
-    }
-    if (K == 0 || T == 0) return;
-    std::vector<float> wide(static_cast<size_t>(count * K));
-    Widen(w.Rows(begin, count), wide.data());
-    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, static_cast<int>(T), static_cast<int>(count),
-                static_cast<int>(K), 1.0f, x.data, static_cast<int>(x.stride), wide.data(),
-                static_cast<int>(K), 1.0f, y.data + begin, static_cast<int>(y.stride));
-  });
+  GHOST_CHECK(IsWeightType(w.dtype) && K % InfoOf(w.dtype).block_size == 0);
+  if (T == 0 || O == 0) return;
+  if (K == 0) return StoreEmptySum(y, options);
+  if (T <= kMaxDotRows) {
+    return ParallelFor(CeilDiv(O, kDotWeightsPerTask), [&](int64_t task) {
+      const int64_t begin = task * kDotWeightsPerTask;
+      MatMulDots(x, w, y, options, begin, std::min(O, begin + kDotWeightsPerTask));
+    });
+  }
+  for (int64_t t = 0; t < T; t += kMaxTileRows) {
+    const int64_t rows = std::min(kMaxTileRows, T - t);
+    MatMulBlock(x.Rows(t, rows), w, y.Rows(t, rows), options);
+  }
 }
 
 }  // namespace ghost

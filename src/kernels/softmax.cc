@@ -1,14 +1,19 @@
 #include "kernels/softmax.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "base/check.h"
+#include "kernels/softmax_simd.h"
 
 namespace ghost {
 
 double LogSumExp(std::span<const float> logits) {
   GHOST_CHECK(!logits.empty());
-  return LogSumExpRef(logits);
+  const int64_t V = static_cast<int64_t>(logits.size());
+  const float max = MaxValue(logits.data(), V);
+  if (std::isinf(max)) return max;  // all -infinity, or some +infinity: there is no finite sum
+  return max + std::log(SumExp(logits.data(), max, V));
 }
 
 double LogProb(std::span<const float> logits, int32_t target) {
@@ -18,11 +23,9 @@ double LogProb(std::span<const float> logits, int32_t target) {
 
 int32_t ArgMax(std::span<const float> logits) {
   GHOST_CHECK(!logits.empty());
-  size_t best = 0;
-  for (size_t v = 1; v < logits.size(); ++v) {
-    if (logits[v] > logits[best] || std::isnan(logits[best])) best = v;
-  }
-  return std::isnan(logits[best]) ? 0 : static_cast<int32_t>(best);
+  const float max = MaxValue(logits.data(), static_cast<int64_t>(logits.size()));
+  const auto first = std::find(logits.begin(), logits.end(), max);
+  return first == logits.end() ? 0 : static_cast<int32_t>(first - logits.begin());
 }
 
 }  // namespace ghost

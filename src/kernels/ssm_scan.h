@@ -43,7 +43,7 @@ struct ScanInput {
 void SsmScan(const ScanInput& in, View y, const ScanStats* stats = nullptr);
 void SsmScanRef(const ScanInput& in, View y, const ScanStats* stats = nullptr);
 
-// dt[t][h] <- clamp(softplus(raw[t][h] + bias[h]), low, high); softplus(v) = v for v > 20.
+// dt[t][h] <- clamp(softplus(raw[t][h] + bias[h]), low, high); softplus(v) = v for v > 20. NaN stays NaN.
 void SoftplusClamp(ConstView raw, const float* bias, float low, float high, View dt);
 void SoftplusClampRef(ConstView raw, const float* bias, float low, float high, View dt);
 

@@ -57,7 +57,7 @@ void SoftplusClampRef(ConstView raw, const float* bias, float low, float high, V
     for (int64_t h = 0; h < raw.cols; ++h) {
       const double v = raw.Row(t)[h] + bias[h];  // a float32 sum, as in the reference model
       const double softplus = v > 20 ? v : std::log1p(std::exp(v));
-      dt.Row(t)[h] = static_cast<float>(std::fmin(std::fmax(softplus, low), high));
+      dt.Row(t)[h] = static_cast<float>(std::isnan(v) ? v : std::fmin(std::fmax(softplus, low), high));
     }
   }
 }

@@ -367,7 +367,8 @@ HWY_ATTR void SoftplusClampRowTarget(const float* raw, const float* bias, float 
   const V lo = hn::Set(d, low), hi = hn::Set(d, high);
   const auto softplus = [&](V v) HWY_ATTR {
     const V soft = hn::Log1p(d, hn::Exp(d, hn::Min(v, hn::Set(d, 20.0f))));
-    return hn::Min(hn::Max(hn::IfThenElse(hn::Gt(v, hn::Set(d, 20.0f)), v, soft), lo), hi);
+    const V clamped = hn::Min(hn::Max(hn::IfThenElse(hn::Gt(v, hn::Set(d, 20.0f)), v, soft), lo), hi);
+    return hn::IfThenElse(hn::IsNaN(v), v, clamped);  // Exp and Min lose NaN
   };
   int64_t i = 0;
   for (; i + L <= count; i += L) {

@@ -203,5 +203,14 @@ TEST(SoftplusClamp, AgainstRef) {
   }
 }
 
+TEST(SoftplusClamp, KeepsNaN) {
+  const std::vector<float> raw(9, NAN), bias(9, 1.0f);
+  ForEachTarget([&] {
+    std::vector<float> dt(9);
+    SoftplusClamp(ConstView(raw.data(), 1, 9), bias.data(), 0.0f, 1.0f, View(dt.data(), 1, 9));
+    for (const float v : dt) EXPECT_TRUE(std::isnan(v));
+  });
+}
+
 }  // namespace
 }  // namespace ghost

@@ -1,9 +1,12 @@
 #include "kernels/widen.h"
 
+#include "kernels/widen_simd.h"
+
 namespace ghost {
 
 void Widen(WeightView rows, float* out) {
-  WidenElements(rows.dtype, rows.data, 0, rows.rows * rows.cols, out);
+  GHOST_CHECK(IsWeightType(rows.dtype) && rows.cols % InfoOf(rows.dtype).block_size == 0);
+  WidenRun(rows.dtype, rows.data, rows.rows * rows.cols, out);
 }
 
 }  // namespace ghost

@@ -1,0 +1,339 @@
+#include "kernels/matmul_simd.h"
+
+#include <algorithm>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/matmul_simd.cc"
+#include <hwy/cache_control.h>
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+// Once per target.
+#include "kernels/widen-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace ghost {
+namespace HWY_NAMESPACE {
+namespace {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+using D = hn::CappedTag<float, 16>;
+using V = hn::Vec<D>;
+
+HWY_INLINE int64_t NumLanes() { return static_cast<int64_t>(hn::Lanes(D())); }
+
+// ---- Lanes over k: few rows of x
+// -------------------------------------------------------------------------------
+
+HWY_INLINE void StoreDot(float sum, View y, const MatMulOptions& options, int64_t t, int64_t o) {
+  float* out = y.Row(t) + o;
+  if (options.bias) sum += options.bias[o];
+  *out = options.accumulate ? *out + sum : sum;
+}
+
+// kRows rows of x times one row of w, two sums each: at one row of x the additions of a single sum would wait
+// for each other.
+template <DType kType, int kRows>
+HWY_INLINE void DotRow(ConstView x, StoredRow<kType> w, View y, const MatMulOptions& options, int64_t o) {
+  const D d;
+  const int64_t K = x.cols, L = NumLanes();
+  const float *x0 = x.Row(0), *x1 = x.Row(kRows > 1 ? 1 : 0), *x2 = x.Row(kRows > 2 ? 2 : 0),
+              *x3 = x.Row(kRows > 3 ? 3 : 0);
+  const V zero = hn::Zero(d);
+  V a0 = zero, a1 = zero, a2 = zero, a3 = zero, b0 = zero, b1 = zero, b2 = zero, b3 = zero;
+  V c0 = zero, d0 = zero;
+  int64_t k = 0;
+  if constexpr (kRows == 1) {
+    for (; k + 4 * L <= K; k += 4 * L) {
+      a0 = hn::MulAdd(w.Load(d, k), hn::LoadU(d, x0 + k), a0);
+      b0 = hn::MulAdd(w.Load(d, k + L), hn::LoadU(d, x0 + k + L), b0);
+      c0 = hn::MulAdd(w.Load(d, k + 2 * L), hn::LoadU(d, x0 + k + 2 * L), c0);
+      d0 = hn::MulAdd(w.Load(d, k + 3 * L), hn::LoadU(d, x0 + k + 3 * L), d0);
+    }
+    a0 = hn::Add(a0, c0);
+    b0 = hn::Add(b0, d0);
+  } else {
+    for (; k + 2 * L <= K; k += 2 * L) {
+      const V wa = w.Load(d, k), wb = w.Load(d, k + L);
+      a0 = hn::MulAdd(wa, hn::LoadU(d, x0 + k), a0);
+      b0 = hn::MulAdd(wb, hn::LoadU(d, x0 + k + L), b0);
+      a1 = hn::MulAdd(wa, hn::LoadU(d, x1 + k), a1);
+      b1 = hn::MulAdd(wb, hn::LoadU(d, x1 + k + L), b1);
+      if constexpr (kRows > 2) {
+        a2 = hn::MulAdd(wa, hn::LoadU(d, x2 + k), a2);
+        b2 = hn::MulAdd(wb, hn::LoadU(d, x2 + k + L), b2);
+      }
+      if constexpr (kRows > 3) {
+        a3 = hn::MulAdd(wa, hn::LoadU(d, x3 + k), a3);
+        b3 = hn::MulAdd(wb, hn::LoadU(d, x3 + k + L), b3);
+      }
+    }
+  }
+  float s0 = hn::GetLane(hn::SumOfLanes(d, hn::Add(a0, b0))), s1 = 0, s2 = 0, s3 = 0;
+  if constexpr (kRows > 1) s1 = hn::GetLane(hn::SumOfLanes(d, hn::Add(a1, b1)));
+  if constexpr (kRows > 2) s2 = hn::GetLane(hn::SumOfLanes(d, hn::Add(a2, b2)));
+  if constexpr (kRows > 3) s3 = hn::GetLane(hn::SumOfLanes(d, hn::Add(a3, b3)));
+  for (; k < K; ++k) {
+    const float wk = w.At(k);
+    s0 += wk * x0[k];
+    if constexpr (kRows > 1) s1 += wk * x1[k];
+    if constexpr (kRows > 2) s2 += wk * x2[k];
+    if constexpr (kRows > 3) s3 += wk * x3[k];
+  }
+  StoreDot(s0, y, options, 0, o);
+  if constexpr (kRows > 1) StoreDot(s1, y, options, 1, o);
+  if constexpr (kRows > 2) StoreDot(s2, y, options, 2, o);
+  if constexpr (kRows > 3) StoreDot(s3, y, options, 3, o);
+}
+
+template <DType kType, int kRows>
+HWY_ATTR void DotRows(ConstView x, WeightView w, View y, const MatMulOptions& options, int64_t begin,
+                      int64_t end) {
+  for (int64_t o = begin; o < end; ++o) DotRow<kType, kRows>(x, {w.Row(o)}, y, options, o);
+}
+
+void MatMulDotsTarget(ConstView x, WeightView w, View y, const MatMulOptions& options, int64_t begin,
+                      int64_t end) {
+  DispatchType(w.dtype, [&](auto type) {
+    constexpr DType kType = type();
+    switch (x.rows) {
+      case 1:
+        return DotRows<kType, 1>(x, w, y, options, begin, end);
+      case 2:
+        return DotRows<kType, 2>(x, w, y, options, begin, end);
+      case 3:
+        return DotRows<kType, 3>(x, w, y, options, begin, end);
+      case 4:
+        return DotRows<kType, 4>(x, w, y, options, begin, end);
+    }
+  });
+}
+
+// ---- Lanes over t: panels of x
+// ---------------------------------------------------------------------------------
+
+#if HWY_TARGET != HWY_SCALAR  // which has no vectors of four
+// out[c][r] = in[r][c] for a 4 x 4 block.
+template <class Store>
+HWY_INLINE void Transpose4x4(const float* in, int64_t in_stride, const Store& store) {
+  const hn::FixedTag<float, 4> d4;
+  const auto r0 = hn::LoadU(d4, in), r1 = hn::LoadU(d4, in + in_stride),
+             r2 = hn::LoadU(d4, in + 2 * in_stride), r3 = hn::LoadU(d4, in + 3 * in_stride);
+  const auto low01 = hn::InterleaveLower(d4, r0, r1), low23 = hn::InterleaveLower(d4, r2, r3);
+  const auto high01 = hn::InterleaveUpper(d4, r0, r1), high23 = hn::InterleaveUpper(d4, r2, r3);
+  store(0, hn::ConcatLowerLower(d4, low23, low01));
+  store(1, hn::ConcatUpperUpper(d4, low23, low01));
+  store(2, hn::ConcatLowerLower(d4, high23, high01));
+  store(3, hn::ConcatUpperUpper(d4, high23, high01));
+}
+
+#endif
+
+int64_t PanelRowsTarget() { return 2 * NumLanes(); }
+
+// Rows that a panel of `rows` occupies: one vector or two.
+HWY_INLINE int64_t PanelWidth(int64_t rows) { return rows <= NumLanes() ? NumLanes() : 2 * NumLanes(); }
+
+int64_t PackedFloatsTarget(int64_t T, int64_t K) {
+  const int64_t full = T / PanelRowsTarget() * PanelRowsTarget();
+  return K * (full + (T > full ? PanelWidth(T - full) : 0));
+}
+
+HWY_ATTR void PackPanelTarget(ConstView x, int64_t panel, float* packed) {
+  const int64_t K = x.cols, first = panel * PanelRowsTarget(),
+                rows = std::min(PanelRowsTarget(), x.rows - first);
+  const int64_t width = PanelWidth(rows);
+  float* out = packed + first * K;
+  int64_t t = 0;
+#if HWY_TARGET != HWY_SCALAR
+  const hn::FixedTag<float, 4> d4;
+  for (; t + 4 <= rows; t += 4) {
+    const float* in = x.Row(first + t);
+    int64_t k = 0;
+    for (; k + 4 <= K; k += 4) {
+      Transpose4x4(in + k, x.stride,
+                   [&](int64_t i, auto v) HWY_ATTR { hn::StoreU(v, d4, out + (k + i) * width + t); });
+    }
+    for (; k < K; ++k) {
+      for (int64_t i = 0; i < 4; ++i) out[k * width + t + i] = in[i * x.stride + k];
+    }
+  }
+#endif
+  for (; t < width; ++t) {
+    for (int64_t k = 0; k < K; ++k) out[k * width + t] = t < rows ? x.Row(first + t)[k] : 0.0f;
+  }
+}
+
+// sums[r][t] (+)= sum_k w[r][k] * panel[k][t] for kRows rows of w, `depth` values of k and kVectors vectors
+// of t.
+template <int kRows, int kVectors>
+HWY_INLINE void TileStep(const std::byte* HWY_RESTRICT w, int64_t w_stride, const float* HWY_RESTRICT panel,
+                         int64_t depth, bool first, float* HWY_RESTRICT sums, int64_t sums_stride) {
+  const D d;
+  const int64_t L = NumLanes();
+  const V zero = hn::Zero(d);
+  V a00 = zero, a01 = zero, a10 = zero, a11 = zero, a20 = zero, a21 = zero;
+  V a30 = zero, a31 = zero, a40 = zero, a41 = zero, a50 = zero, a51 = zero;
+  const auto load = [&](int r, V& v0, V& v1) HWY_ATTR {
+    v0 = hn::Load(d, sums + r * sums_stride);
+    if constexpr (kVectors > 1) v1 = hn::Load(d, sums + r * sums_stride + L);
+  };
+  if (!first) {
+    load(0, a00, a01);
+    if constexpr (kRows > 1) load(1, a10, a11);
+    if constexpr (kRows > 2) load(2, a20, a21);
+    if constexpr (kRows > 3) load(3, a30, a31);
+    if constexpr (kRows > 4) load(4, a40, a41);
+    if constexpr (kRows > 5) load(5, a50, a51);
+  }
+  const std::byte* HWY_RESTRICT w3 = w + 3 * w_stride;
+  const auto add = [&](const std::byte* value, V x0, V x1, V& v0, V& v1) HWY_ATTR {
+    const V wk = hn::Set(d, StoredRow<DType::kF32>{value}.At(0));
+    v0 = hn::MulAdd(wk, x0, v0);
+    if constexpr (kVectors > 1) v1 = hn::MulAdd(wk, x1, v1);
+  };
+  for (int64_t k = 0; k < depth; ++k, w += 4, w3 += 4, panel += kVectors * L) {
+    const V x0 = hn::Load(d, panel), x1 = kVectors > 1 ? hn::Load(d, panel + L) : zero;
+    add(w, x0, x1, a00, a01);
+    if constexpr (kRows > 1) add(w + w_stride, x0, x1, a10, a11);
+    if constexpr (kRows > 2) add(w + 2 * w_stride, x0, x1, a20, a21);
+    if constexpr (kRows > 3) add(w3, x0, x1, a30, a31);
+    if constexpr (kRows > 4) add(w3 + w_stride, x0, x1, a40, a41);
+    if constexpr (kRows > 5) add(w3 + 2 * w_stride, x0, x1, a50, a51);
+  }
+  const auto store = [&](int r, V v0, V v1) HWY_ATTR {
+    hn::Store(v0, d, sums + r * sums_stride);
+    if constexpr (kVectors > 1) hn::Store(v1, d, sums + r * sums_stride + L);
+  };
+  store(0, a00, a01);
+  if constexpr (kRows > 1) store(1, a10, a11);
+  if constexpr (kRows > 2) store(2, a20, a21);
+  if constexpr (kRows > 3) store(3, a30, a31);
+  if constexpr (kRows > 4) store(4, a40, a41);
+  if constexpr (kRows > 5) store(5, a50, a51);
+}
+
+// All `rows` rows of a piece of w times one panel.
+template <int kVectors>
+HWY_ATTR void TilePanel(const std::byte* w, int64_t w_stride, int64_t rows, const float* panel, int64_t depth,
+                        bool first, float* sums, int64_t sums_stride) {
+  int64_t r = 0;
+  for (; r + 6 <= rows; r += 6) {
+    TileStep<6, kVectors>(w + r * w_stride, w_stride, panel, depth, first, sums + r * sums_stride,
+                          sums_stride);
+  }
+  w += r * w_stride;
+  sums += r * sums_stride;
+  switch (rows - r) {
+    case 5:
+      return TileStep<5, kVectors>(w, w_stride, panel, depth, first, sums, sums_stride);
+    case 4:
+      return TileStep<4, kVectors>(w, w_stride, panel, depth, first, sums, sums_stride);
+    case 3:
+      return TileStep<3, kVectors>(w, w_stride, panel, depth, first, sums, sums_stride);
+    case 2:
+      return TileStep<2, kVectors>(w, w_stride, panel, depth, first, sums, sums_stride);
+    case 1:
+      return TileStep<1, kVectors>(w, w_stride, panel, depth, first, sums, sums_stride);
+  }
+}
+
+constexpr int64_t kSumsStride = kMaxTileRows + 16;  // an odd number of cache lines, see ssm_scan_simd.cc
+constexpr int64_t kWideStride = kTileDepth + 16;
+constexpr int64_t kMaxDirectRows = 64;
+
+int64_t TileScratchFloatsTarget() { return kTileWeights * (kSumsStride + kWideStride); }
+
+// y[t][o] = sums[o][t] and what the options ask for.
+HWY_ATTR void StoreTile(const float* sums, View y, const MatMulOptions& options, int64_t begin,
+                        int64_t rows) {
+  const int64_t T = y.rows;
+  int64_t r = 0;
+#if HWY_TARGET != HWY_SCALAR
+  const hn::FixedTag<float, 4> d4;
+  for (; r + 4 <= rows; r += 4) {
+    const int64_t o = begin + r;
+    const auto bias = options.bias ? hn::LoadU(d4, options.bias + o) : hn::Zero(d4);
+    int64_t t = 0;
+    for (; t + 4 <= T; t += 4) {
+      Transpose4x4(sums + r * kSumsStride + t, kSumsStride, [&](int64_t i, auto v) HWY_ATTR {
+        float* out = y.Row(t + i) + o;
+        v = hn::Add(v, bias);
+        hn::StoreU(options.accumulate ? hn::Add(v, hn::LoadU(d4, out)) : v, d4, out);
+      });
+    }
+    for (; t < T; ++t) {
+      for (int64_t i = 0; i < 4; ++i) StoreDot(sums[(r + i) * kSumsStride + t], y, options, t, o + i);
+    }
+  }
+#endif
+  for (; r < rows; ++r) {
+    for (int64_t t = 0; t < T; ++t) StoreDot(sums[r * kSumsStride + t], y, options, t, begin + r);
+  }
+}
+
+HWY_ATTR void MatMulTileTarget(const float* packed, WeightView w, View y, const MatMulOptions& options,
+                               int64_t begin, int64_t end, float* scratch) {
+  const D d;
+  const int64_t T = y.rows, K = w.cols, rows = end - begin;
+  float* sums = scratch;
+  float* wide = scratch + kTileWeights * kSumsStride;
+  const bool direct = w.dtype == DType::kF32 && T <= kMaxDirectRows;
+  for (int64_t k = 0; k < K; k += kTileDepth) {
+    const int64_t depth = std::min(kTileDepth, K - k);
+    const std::byte* piece = w.Row(begin) + k * 4;
+    int64_t piece_stride = K * 4;
+    if (!direct) {
+      DispatchType(w.dtype, [&](auto type) HWY_ATTR {
+        for (int64_t r = 0; r < rows; ++r) {
+          WidenRow(d, StoredRow<type()>{w.Row(begin + r)}, k, depth, wide + r * kWideStride);
+        }
+      });
+      piece = reinterpret_cast<const std::byte*>(wide);
+      piece_stride = kWideStride * 4;
+    }
+    for (int64_t t = 0; t < T; t += PanelRowsTarget()) {
+      const int64_t width = PanelWidth(std::min(PanelRowsTarget(), T - t));
+      const float* panel = packed + t * K + k * width;
+      if (width == NumLanes()) {
+        TilePanel<1>(piece, piece_stride, rows, panel, depth, k == 0, sums + t, kSumsStride);
+      } else {
+        TilePanel<2>(piece, piece_stride, rows, panel, depth, k == 0, sums + t, kSumsStride);
+      }
+    }
+  }
+  StoreTile(sums, y, options, begin, rows);
+}
+
+}  // namespace
+}  // namespace HWY_NAMESPACE
+}  // namespace ghost
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace ghost {
+namespace {
+HWY_EXPORT(MatMulDotsTarget);
+HWY_EXPORT(PanelRowsTarget);
+HWY_EXPORT(PackedFloatsTarget);
+HWY_EXPORT(PackPanelTarget);
+HWY_EXPORT(TileScratchFloatsTarget);
+HWY_EXPORT(MatMulTileTarget);
+}  // namespace
+
+void MatMulDots(ConstView x, WeightView w, View y, const MatMulOptions& options, int64_t begin, int64_t end) {
+  HWY_DYNAMIC_DISPATCH(MatMulDotsTarget)(x, w, y, options, begin, end);
+}
+int64_t PanelRows() { return HWY_DYNAMIC_DISPATCH(PanelRowsTarget)(); }
+int64_t PackedFloats(int64_t T, int64_t K) { return HWY_DYNAMIC_DISPATCH(PackedFloatsTarget)(T, K); }
+void PackPanel(ConstView x, int64_t panel, float* packed) {
+  HWY_DYNAMIC_DISPATCH(PackPanelTarget)(x, panel, packed);
+}
+int64_t TileScratchFloats() { return HWY_DYNAMIC_DISPATCH(TileScratchFloatsTarget)(); }
+void MatMulTile(const float* packed, WeightView w, View y, const MatMulOptions& options, int64_t begin,
+                int64_t end, float* scratch) {
+  HWY_DYNAMIC_DISPATCH(MatMulTileTarget)(packed, w, y, options, begin, end, scratch);
+}
+
+}  // namespace ghost
+#endif  // HWY_ONCE

@@ -1,0 +1,13 @@
+// Vectorised rows of norm.h. Internal to this folder.
+#pragma once
+
+#include <cstdint>
+
+namespace ghost {
+
+// out = x / sqrt(mean(x^2) + eps) * weight over `count` values; out may be x.
+void RmsNormRow(const float* x, const float* weight, float eps, int64_t count, float* out);
+// The same on y * SiLU(z), in place.
+void GatedRmsNormRow(float* y, const float* z, const float* weight, float eps, int64_t count);
+
+}  // namespace ghost

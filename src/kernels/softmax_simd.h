@@ -1,0 +1,13 @@
+// Vectorised parts of softmax.h. Internal to this folder.
+#pragma once
+
+#include <cstdint>
+
+namespace ghost {
+
+// The largest value that is not NaN; -infinity if there is none.
+float MaxValue(const float* values, int64_t count);
+// sum exp(values[i] - max): float32 exponentials, float64 sum. No value may exceed max.
+double SumExp(const float* values, float max, int64_t count);
+
+}  // namespace ghost

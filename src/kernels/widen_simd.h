@@ -1,0 +1,13 @@
+// Vectorised widening of consecutive weights. Internal to this folder.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "tensor/dtype.h"
+
+namespace ghost {
+
+void WidenRun(DType dtype, const std::byte* data, int64_t count, float* out);
+
+}  // namespace ghost
