@@ -43,10 +43,10 @@ bool GgufBool(const GgufFile& file, const std::string& key);
 bool GgufBool(const GgufFile& file, const std::string& key, bool fallback);
 std::string GgufString(const GgufFile& file, const std::string& key);
 std::string GgufString(const GgufFile& file, const std::string& key, const std::string& fallback);
-// The arrays; references stay valid as long as `file`. Integers of every width become 64 bits.
-const std::vector<std::string>& GgufStrings(const GgufFile& file, const std::string& key);
-const std::vector<std::string>& GgufStrings(const GgufFile& file, const std::string& key,
-                                            const std::vector<std::string>& fallback);
+// Arrays; integers of every width become 64 bits.
+std::vector<std::string> GgufStrings(const GgufFile& file, const std::string& key);
+std::vector<std::string> GgufStrings(const GgufFile& file, const std::string& key,
+                                     const std::vector<std::string>& fallback);
 std::vector<int64_t> GgufInts(const GgufFile& file, const std::string& key);
 std::vector<int64_t> GgufInts(const GgufFile& file, const std::string& key,
                               const std::vector<int64_t>& fallback);

@@ -125,11 +125,11 @@ std::string GgufString(const GgufFile& file, const std::string& key, const std::
   return value ? As<std::string>(file, key, *value, "string") : fallback;
 }
 
-const std::vector<std::string>& GgufStrings(const GgufFile& file, const std::string& key) {
+std::vector<std::string> GgufStrings(const GgufFile& file, const std::string& key) {
   return As<std::vector<std::string>>(file, key, Require(file, key), "array of string");
 }
-const std::vector<std::string>& GgufStrings(const GgufFile& file, const std::string& key,
-                                            const std::vector<std::string>& fallback) {
+std::vector<std::string> GgufStrings(const GgufFile& file, const std::string& key,
+                                     const std::vector<std::string>& fallback) {
   const GgufValue* value = Find(file, key);
   return value ? As<std::vector<std::string>>(file, key, *value, "array of string") : fallback;
 }

@@ -104,6 +104,10 @@ class ZipReader {
     const uint16_t entries = cursor.U16("entries");
     const uint32_t size = cursor.U32("directory size");
     const uint32_t offset = cursor.U32("directory offset");
+    const auto one_part = [](uint16_t number) { return number == 0 || number == kSaturated16; };
+    if (!one_part(disk) || !one_part(directory_disk) || entries_here != entries) {
+      Unsupported("zip archives in several parts are not supported", "end of file");
+    }
     Directory directory{.offset = offset, .size = size, .entries = entries};
     uint64_t directory_end = end;
     if (const auto end64 = FindEnd64(end)) {
@@ -115,8 +119,6 @@ class ZipReader {
         Corrupt("the two end records of the zip archive disagree", "end of file");
       }
       directory_end = *end64;
-    } else if (disk != 0 || directory_disk != 0 || entries_here != entries) {
-      Unsupported("zip archives in several parts are not supported", "end of file");
     }
     if (directory.offset > directory_end || directory.size != directory_end - directory.offset) {
       Corrupt("zip directory does not lie where it should", "end of file",

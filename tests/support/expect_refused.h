@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <fstream>
 #include <functional>
 #include <string>
 
@@ -36,10 +38,9 @@ inline std::string NameOfCase(const testing::TestParamInfo<HostileFile>& info) {
 
 // Reads the file; true if it was accepted, false on an Error. Any other exception fails the test, a crash the
 // whole run.
-inline bool Survives(const TempDir& dir, const std::string& name, const std::string& bytes,
-                     const ReadFn& read) {
+inline bool Survives(const std::string& path, const ReadFn& read) {
   try {
-    read(dir.Write(name, bytes));
+    read(path);
     return true;
   } catch (const Error& e) {
     EXPECT_NE(e.kind(), ErrorKind::kInternal) << e.what();
@@ -49,14 +50,13 @@ inline bool Survives(const TempDir& dir, const std::string& name, const std::str
   return false;
 }
 
-// Every proper prefix of at least `from` bytes must be refused, or at least survived where `may_accept` says
-// so.
+// Every proper prefix must be refused, or at least survived where `may_accept` says so.
 inline void ExpectCutsAreRefused(
-    const std::string& name, const std::string& bytes, const ReadFn& read,
+    const std::string& bytes, const ReadFn& read,
     const std::function<bool(size_t)>& may_accept = [](size_t) { return false; }) {
   const TempDir dir;
   for (size_t size = 0; size < bytes.size(); ++size) {
-    if (Survives(dir, name, bytes.substr(0, size), read) && !may_accept(size)) {
+    if (Survives(dir.Write("cut", bytes.substr(0, size)), read) && !may_accept(size)) {
       ADD_FAILURE() << "cut to " << size << " of " << bytes.size() << " bytes, and accepted";
     }
   }
@@ -64,15 +64,19 @@ inline void ExpectCutsAreRefused(
 
 // Flips single bits and whole bytes in [begin, end). No checksum protects these formats, so acceptance is
 // fine.
-inline void ExpectFlipsAreSurvived(const std::string& name, const std::string& bytes, size_t begin,
-                                   size_t end, const ReadFn& read) {
+inline void ExpectFlipsAreSurvived(const std::string& bytes, size_t begin, size_t end, const ReadFn& read) {
   const TempDir dir;
+  const std::string path = dir.Write("flipped", bytes);
+  const auto patch = [&](size_t at, int byte) {
+    std::fstream file(path, std::ios::binary | std::ios::in | std::ios::out);
+    file.seekp(static_cast<std::streamoff>(at)).put(static_cast<char>(byte));
+  };
   for (size_t at = begin; at < std::min(end, bytes.size()); ++at) {
     for (const int mask : {0x01, 0x04, 0x20, 0x80, 0xff}) {
-      std::string damaged = bytes;
-      damaged[at] = static_cast<char>(damaged[at] ^ mask);
-      Survives(dir, name, damaged, read);
+      patch(at, bytes[at] ^ mask);
+      Survives(path, read);
     }
+    patch(at, bytes[at]);
   }
 }
 
