@@ -1,0 +1,34 @@
+// Progress of long work on stderr: a bar with rate and time left on a terminal, a plain line every few seconds
+// otherwise, nothing with --quiet.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/timer.h"
+
+namespace ghost {
+
+// What --quiet sets, once, at start-up.
+void SetQuiet(bool quiet);
+
+class Progress {
+ public:
+  // `unit` is what is counted, e.g. "windows".
+  Progress(std::string label, std::string unit);
+  ~Progress();
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  // Also the place where an interruption by Ctrl-C is noticed (interrupt.h): may throw Interrupted.
+  void Update(int64_t done, int64_t total);
+
+ private:
+  std::string label_, unit_;
+  Timer since_start_;
+  double last_shown_ = -1e9;
+  bool terminal_;
+  bool line_open_ = false;
+};
+
+}  // namespace ghost

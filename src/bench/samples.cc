@@ -1,0 +1,30 @@
+#include "bench/samples.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/check.h"
+
+namespace ghost {
+
+double Samples::Best() const {
+  GHOST_CHECK(!seconds.empty());
+  return *std::ranges::min_element(seconds);
+}
+
+double Samples::Mean() const {
+  GHOST_CHECK(!seconds.empty());
+  double sum = 0.0;
+  for (const double s : seconds) sum += s;
+  return sum / static_cast<double>(seconds.size());
+}
+
+double Samples::Deviation() const {
+  if (seconds.size() < 2) return 0.0;
+  const double mean = Mean();
+  double squares = 0.0;
+  for (const double s : seconds) squares += (s - mean) * (s - mean);
+  return std::sqrt(squares / static_cast<double>(seconds.size() - 1));
+}
+
+}  // namespace ghost

@@ -1,0 +1,59 @@
+#include "tasks/bench.h"
+
+#include <fmt/format.h>
+
+#include "cli/run.h"
+#include "cli/units.h"
+#include "cli/verbs.h"
+
+namespace ghost {
+namespace {
+
+// The share that tells for this row: GEMM rate in prefill, read bandwidth for one sequence, roofline for many.
+std::string TellingShare(const OrderedJson& row) {
+  const bool prefill = row["phase"] == "prefill";
+  const bool single = row["batch"].get<int64_t>() == 1;
+  const char* key = prefill ? "share_of_gemm" : single ? "share_of_read_bandwidth" : "share_of_roofline";
+  const char* label = prefill ? "of GEMM rate" : single ? "of read bandwidth" : "of roofline";
+  return fmt::format("{:.0f} % {}", 100.0 * row[key].get<double>(), label);
+}
+
+void PrintBench(const OrderedJson& d) {
+  const OrderedJson& limits = d["limits"];
+  const bool compared = d.contains("compared_with");
+  fmt::print("model      {}\n", d["model"]["path"].get<std::string>());
+  if (compared) fmt::print("against    {}\n", d["compared_with"]["path"].get<std::string>());
+  fmt::print("machine    {}, {} threads: FMA {:.0f} GFLOP/s, GEMM {:.0f} GFLOP/s, read {:.1f} GB/s, in-place {:.1f} GB/s\n\n",
+             limits["cpu"].get<std::string>(), d["threads"].get<int>(), limits["fma_gflops"].get<double>(),
+             limits["gemm_gflops"].get<double>(), limits["read_gbytes_per_second"].get<double>(),
+             limits["update_gbytes_per_second"].get<double>());
+  fmt::print("{:<8} {:>5} {:>7}  {:>10} {:>9}  {:>9} {:>7}  {}\n", "phase", "batch", "tokens", "tokens/s", "+-",
+             "GFLOP/s", "GB/s", compared ? "share of limit; against" : "share of limit");
+  double first_speed = 0.0;
+  for (const auto& row : d["rows"]) {
+    const double speed = row["tokens_per_second"].get<double>();
+    const bool second = row["model"].get<int>() == 1;
+    if (!second) first_speed = speed;
+    const double spread = row["seconds_stddev"].get<double>() / row["seconds_mean"].get<double>();
+    fmt::print("{:<8} {:>5} {:>7}  {:>10.1f} {:>8.1f}%  {:>9.1f} {:>7.1f}  {}{}\n",
+               second ? "" : row["phase"].get<std::string>(), row["batch"].get<int64_t>(),
+               row["tokens"].get<int64_t>(), speed, 100.0 * spread, row["gflops"].get<double>(),
+               row["gbytes_per_second"].get<double>(), TellingShare(row),
+               second ? fmt::format("; {:.2f}x", speed / first_speed) : "");
+  }
+  for (const auto& skip : d["skipped"]) {
+    fmt::print("{:<8} {:>5}  skipped: {}\n", skip["phase"].get<std::string>(), skip["batch"].get<int64_t>(),
+               skip["reason"].get<std::string>());
+  }
+  fmt::print("\ntokens/s of all sequences together, best of {} repeats; +- is the spread over repeats\n",
+             d["options"]["repeats"].get<int>());
+}
+
+}  // namespace
+
+void AddBench(CLI::App& app) {
+  AddVerb<BenchOptions>(app, "bench", "Prefill and decode speed beside this machine's own limits.",
+                        "ghost bench --shape mamba2-130m --batch 1,32", Bench, PrintBench);
+}
+
+}  // namespace ghost

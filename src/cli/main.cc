@@ -1,0 +1,66 @@
+// The `ghost` command. Parses the verb, runs it, and is the only place where errors become exit codes.
+#include <CLI/CLI.hpp>
+
+#include <cstdio>
+#include <exception>
+#include <new>
+
+#include "base/error.h"
+#include "base/interrupt.h"
+#include "cli/verbs.h"
+#include "tasks/document.h"
+
+namespace ghost {
+namespace {
+
+constexpr int kUsageExit = 64;
+constexpr int kInternalExit = 70;
+constexpr int kInterruptedExit = 130;
+
+int Run(int argc, char** argv) {
+  CLI::App app("Makes Mamba2 language models cheaper to run by removing the part of their state that does no work.", "ghost");
+  app.set_version_flag("--version", GhostVersion());
+  app.require_subcommand(1);
+  AddInspect(app);
+  AddGenerate(app);
+  AddTokenize(app);
+  AddForward(app);
+  AddEval(app);
+  AddBench(app);
+  AddRandomModel(app);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& e) {
+    if (e.get_exit_code() == 0) return app.exit(e);  // --help, --version
+    std::fprintf(stderr, "ghost: %s\n  hint:     ghost --help, ghost VERB --help\n", e.what());
+    return kUsageExit;
+  }
+  return 0;
+}
+
+int RunGuarded(int argc, char** argv) {
+  try {
+    CatchInterrupts();
+    const int code = Run(argc, argv);
+    // A full disk or a closed pipe shows only when the buffer is flushed.
+    if (std::fflush(stdout) != 0) throw Error(ErrorKind::kIo, "cannot write to standard output");
+    return code;
+  } catch (const Error& e) {
+    std::fprintf(stderr, "ghost: %s\n", e.what());
+    return ExitCode(e.kind());
+  } catch (const Interrupted&) {
+    std::fprintf(stderr, "\nghost: interrupted\n");
+    return kInterruptedExit;
+  } catch (const std::bad_alloc&) {
+    std::fprintf(stderr, "ghost: not enough memory\n");
+    return ExitCode(ErrorKind::kIo);
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "ghost: unexpected failure: %s\n  hint:     this is a bug in ghost; please report it\n", e.what());
+    return kInternalExit;
+  }
+}
+
+}  // namespace
+}  // namespace ghost
+
+int main(int argc, char** argv) { return ghost::RunGuarded(argc, argv); }

@@ -1,0 +1,17 @@
+#include "tasks/random_model.h"
+
+#include <fmt/format.h>
+
+#include "cli/run.h"
+#include "cli/verbs.h"
+
+namespace ghost {
+
+void AddRandomModel(CLI::App& app) {
+  AddVerb<RandomModelOptions>(
+      app, "random-model", "A checkpoint of a released shape with random weights, for trying runtimes and measuring.",
+      "ghost random-model --shape mamba2-130m --output ./random-130m", MakeRandomCheckpoint,
+      [](const OrderedJson& d) { fmt::print("wrote {}\n", d["output"].get<std::string>()); });
+}
+
+}  // namespace ghost

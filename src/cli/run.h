@@ -1,0 +1,52 @@
+// What every verb does around its task.
+#pragma once
+
+#include <cstdio>
+#include <memory>
+#include <string>
+
+#include "base/error.h"
+#include "base/progress.h"
+#include "base/threads.h"
+#include "cli/bind.h"
+
+namespace ghost {
+
+// Prints a document as JSON. Text that is not UTF-8 (a half-way character at the end of a generation) is replaced.
+inline void PrintJson(const OrderedJson& document) {
+  const std::string text = document.dump(2, ' ', false, OrderedJson::error_handler_t::replace);
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  std::fputc('\n', stdout);
+}
+
+// Applies the flags all verbs share.
+inline void ApplyCommon(const CommonOptions& common) {
+  if (common.threads < 0 || common.threads > 1024) {
+    throw Error(ErrorKind::kUsage, "bad value of --threads",
+                {.expected = "0 to 1024", .actual = std::to_string(common.threads)});
+  }
+  SetQuiet(common.quiet);
+  SetThreads(common.threads);
+}
+
+// Adds a subcommand: `task(options)` returns the document, `print(document)` shows it to a person unless --json.
+// `example` opens the help text.
+template <class Options, class TaskFn, class PrintFn>
+CLI::App* AddVerb(CLI::App& app, const std::string& name, const std::string& help, const std::string& example,
+                  TaskFn task, PrintFn print) {
+  CLI::App* verb = app.add_subcommand(name, "Example: " + example + "\n\n" + help);
+  const auto options = std::make_shared<Options>();
+  BindOptions(*verb, *options);
+  verb->callback([options, task, print] {
+    ApplyCommon(options->common);
+    const OrderedJson document = task(*options);
+    if (options->common.json) {
+      PrintJson(document);
+    } else {
+      print(document);
+    }
+  });
+  return verb;
+}
+
+}  // namespace ghost

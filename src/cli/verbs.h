@@ -1,0 +1,18 @@
+// One function per verb: declares its flags on a subcommand and what happens when it is chosen. Each lives in its own
+// file: parse -> options -> one task call -> print.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+
+namespace ghost {
+
+void AddInspect(CLI::App& app);
+void AddGenerate(CLI::App& app);
+void AddTokenize(CLI::App& app);
+void AddForward(CLI::App& app);
+void AddEval(CLI::App& app);
+void AddBench(CLI::App& app);
+void AddRandomModel(CLI::App& app);
+
+}  // namespace ghost

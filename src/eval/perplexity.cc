@@ -1,0 +1,166 @@
+#include "eval/perplexity.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "base/error.h"
+#include "base/threads.h"
+#include "kernels/softmax.h"
+#include "model/runner.h"
+
+namespace ghost {
+namespace {
+
+// Logits are computed for this many rows at a time: 50 MB for a vocabulary of 50 288.
+constexpr int64_t kLogitRows = 256;
+
+// tokens [begin, end) of the stream; the predictions for tokens [first_target, end) count.
+struct Window {
+  int64_t begin, end, first_target;
+};
+
+std::vector<Window> MakeWindows(int64_t total, const PerplexityOptions& options) {
+  const int64_t L = options.length;
+  std::vector<Window> windows;
+  if (options.variant == PerplexityVariant::kStrided) {
+    for (int64_t begin = 0, scored = 1; scored < total; begin += options.stride) {
+      const int64_t end = std::min(begin + L, total);
+      windows.push_back({begin, end, std::max(scored, begin + 1)});
+      scored = end;
+    }
+  } else {
+    const int64_t skipped = options.variant == PerplexityVariant::kLlamaCpp ? L / 2 : 0;
+    for (int64_t begin = 0; begin + L <= total; begin += L) windows.push_back({begin, begin + L, begin + skipped + 1});
+  }
+  if (options.max_windows > 0 && static_cast<int64_t>(windows.size()) > options.max_windows) {
+    windows.resize(static_cast<size_t>(options.max_windows));
+  }
+  return windows;
+}
+
+void CheckOptions(int64_t total, const PerplexityOptions& options) {
+  const bool strided = options.variant == PerplexityVariant::kStrided;
+  if (options.length < 2) {
+    throw Error(ErrorKind::kUsage, "window length must be at least 2", {.actual = std::to_string(options.length)});
+  }
+  if (strided && (options.stride < 1 || options.stride >= options.length)) {
+    throw Error(ErrorKind::kUsage, "stride must be at least 1 and less than the window length",
+                {.actual = std::to_string(options.stride)});
+  }
+  const int64_t needed = strided ? 2 : options.length;
+  if (total < needed) {
+    throw Error(ErrorKind::kUsage, "text is too short for one window",
+                {.expected = "at least " + std::to_string(needed) + " tokens",
+                 .actual = std::to_string(total) + " tokens",
+                 .hint = "choose a smaller --max-length"});
+  }
+}
+
+// The summed negative log-likelihood of each window, from one pass over all of them.
+std::vector<double> ScoreWindows(Runner& runner, std::span<const int32_t> tokens, std::span<const Window> windows,
+                                 int32_t replaced_bos, std::vector<SequenceState>& states) {
+  std::vector<std::vector<int32_t>> inputs;
+  std::vector<SequenceInput> batch;
+  struct Target {
+    int64_t row;
+    size_t window;
+    int32_t token;
+  };
+  std::vector<Target> targets;
+  int64_t row = 0;
+  for (size_t w = 0; w < windows.size(); ++w) {
+    const Window& window = windows[w];
+    // The last token of a window is only predicted, never read.
+    inputs.emplace_back(tokens.begin() + window.begin, tokens.begin() + window.end - 1);
+    if (replaced_bos >= 0) inputs.back().front() = replaced_bos;
+    for (int64_t t = window.first_target; t < window.end; ++t) {
+      targets.push_back({row + t - 1 - window.begin, w, tokens[static_cast<size_t>(t)]});
+    }
+    row += static_cast<int64_t>(inputs.back().size());
+    states[w].Reset();
+  }
+  for (size_t w = 0; w < windows.size(); ++w) batch.push_back({inputs[w], &states[w]});
+  const ConstView hidden = runner.Forward(batch);
+
+  std::vector<double> losses(targets.size());
+  for (size_t done = 0; done < targets.size();) {
+    // Targets of one window are consecutive rows, so a block of rows needs no gathering.
+    size_t end = done + 1;
+    while (end < targets.size() && static_cast<int64_t>(end - done) < kLogitRows &&
+           targets[end].row == targets[end - 1].row + 1) {
+      ++end;
+    }
+    const auto rows = static_cast<int64_t>(end - done);
+    const ConstView logits = runner.Logits(hidden.Rows(targets[done].row, rows));
+    ParallelFor(rows, [&](int64_t r) {
+      const size_t index = done + static_cast<size_t>(r);
+      losses[index] = -LogProb({logits.Row(r), static_cast<size_t>(logits.cols)}, targets[index].token);
+    });
+    done = end;
+  }
+  std::vector<double> sums(windows.size(), 0.0);
+  for (size_t i = 0; i < targets.size(); ++i) sums[targets[i].window] += losses[i];
+  return sums;
+}
+
+}  // namespace
+
+std::string_view NameOf(PerplexityVariant variant) {
+  switch (variant) {
+    case PerplexityVariant::kWindows: return "windows";
+    case PerplexityVariant::kLlamaCpp: return "llamacpp";
+    case PerplexityVariant::kStrided: return "strided";
+  }
+  return "?";
+}
+
+PerplexityVariant PerplexityVariantFromName(std::string_view name) {
+  for (const auto variant :
+       {PerplexityVariant::kWindows, PerplexityVariant::kLlamaCpp, PerplexityVariant::kStrided}) {
+    if (NameOf(variant) == name) return variant;
+  }
+  throw Error(ErrorKind::kUsage, "unknown perplexity variant",
+              {.expected = "windows, llamacpp or strided", .actual = std::string(name)});
+}
+
+PerplexityResult Perplexity(const Model& model, std::span<const int32_t> tokens, const PerplexityOptions& options,
+                            const std::function<void(int64_t, int64_t)>& progress) {
+  const auto total = static_cast<int64_t>(tokens.size());
+  CheckOptions(total, options);
+  const std::vector<Window> windows = MakeWindows(total, options);
+  const auto per_pass = static_cast<size_t>(std::max<int64_t>(1, kPassRows / options.length));
+  const int32_t bos = options.variant == PerplexityVariant::kLlamaCpp ? options.bos_id : -1;
+
+  Runner runner(model);
+  std::vector<SequenceState> states;
+  for (size_t i = 0; i < std::min(per_pass, windows.size()); ++i) states.emplace_back(model.config());
+  PerplexityResult result;
+  std::vector<double> means;
+  double nll_sum = 0.0;
+  for (size_t first = 0; first < windows.size(); first += per_pass) {
+    const size_t count = std::min(per_pass, windows.size() - first);
+    const std::span<const Window> batch(windows.data() + first, count);
+    const std::vector<double> sums = ScoreWindows(runner, tokens, batch, bos, states);
+    for (size_t w = 0; w < count; ++w) {
+      const int64_t scored = batch[w].end - batch[w].first_target;
+      nll_sum += sums[w];
+      result.scored += scored;
+      means.push_back(sums[w] / static_cast<double>(scored));
+    }
+    if (progress) progress(static_cast<int64_t>(first + count), static_cast<int64_t>(windows.size()));
+  }
+  result.windows = static_cast<int64_t>(windows.size());
+  result.nll = nll_sum / static_cast<double>(result.scored);
+  result.perplexity = std::exp(result.nll);
+  if (means.size() > 1) {
+    const auto n = static_cast<double>(means.size());
+    double mean = 0.0, squares = 0.0;
+    for (const double m : means) mean += m / n;
+    for (const double m : means) squares += (m - mean) * (m - mean);
+    result.standard_error = std::sqrt(squares / (n - 1.0) / n);
+  }
+  return result;
+}
+
+}  // namespace ghost

@@ -1,0 +1,98 @@
+#include "model/checkpoint.h"
+
+#include <fmt/format.h>
+#include <xxhash.h>
+
+#include <filesystem>
+#include <memory>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "io/pytorch_bin.h"
+#include "io/safetensors.h"
+
+namespace ghost {
+namespace {
+
+constexpr uint64_t kMaxConfigBytes = 4u << 20;
+constexpr size_t kPage = 4096;
+constexpr size_t kPages = 16;
+
+bool EndsWith(const std::string& text, const std::string& suffix) {
+  return text.size() >= suffix.size() && text.compare(text.size() - suffix.size(), suffix.size(), suffix) == 0;
+}
+
+// The weight files a directory may hold, best first, and their readers.
+struct WeightsKind {
+  const char* file;
+  TensorSet (*read)(const std::string&);
+};
+constexpr WeightsKind kWeightsKinds[] = {
+    {"model.safetensors", ReadSafetensors},
+    {"model.safetensors.index.json", ReadShardedSafetensors},
+    {"pytorch_model.bin", ReadPytorchBin},
+    {"pytorch_model.bin.index.json", ReadShardedPytorchBin},
+};
+
+Checkpoint OpenDirectory(const std::string& path) {
+  Checkpoint checkpoint;
+  checkpoint.path = path;
+  const std::string config_path = path + "/config.json";
+  if (!FileExists(config_path)) {
+    throw Error(ErrorKind::kNotFound, "directory is not a checkpoint",
+                {.file = path, .expected = "config.json beside the weights", .actual = "no config.json"});
+  }
+  checkpoint.config = ParseConfig(LoadJson(config_path, kMaxConfigBytes), config_path);
+  for (const WeightsKind& kind : kWeightsKinds) {
+    checkpoint.weights = path + "/" + kind.file;
+    if (!FileExists(checkpoint.weights)) continue;
+    checkpoint.tensors = kind.read(checkpoint.weights);
+    return checkpoint;
+  }
+  throw Error(ErrorKind::kNotFound, "checkpoint has no weights",
+              {.file = path,
+               .expected = "model.safetensors, model.safetensors.index.json, pytorch_model.bin or its index"});
+}
+
+}  // namespace
+
+Checkpoint OpenCheckpoint(const std::string& path) {
+  if (DirectoryExists(path)) return OpenDirectory(path);
+  if (!FileExists(path)) {
+    throw Error(ErrorKind::kNotFound, "no such model",
+                {.file = path, .expected = "a checkpoint directory or a .gguf file"});
+  }
+  if (!EndsWith(path, ".gguf")) {
+    throw Error(ErrorKind::kUnsupported, "not a model file we know",
+                {.file = path, .expected = "a checkpoint directory or a .gguf file",
+                 .hint = "for .safetensors and .bin files give the directory that also holds config.json"});
+  }
+  Checkpoint checkpoint;
+  checkpoint.path = checkpoint.weights = path;
+  checkpoint.gguf = ReadGguf(path);
+  checkpoint.config = ParseGgufConfig(*checkpoint.gguf);
+  checkpoint.tensors = checkpoint.gguf->tensors;
+  return checkpoint;
+}
+
+std::string ContentHash(const TensorSet& tensors) {
+  const std::unique_ptr<XXH3_state_t, decltype(&XXH3_freeState)> state(XXH3_createState(), XXH3_freeState);
+  XXH3_128bits_reset(state.get());
+  const auto add = [&](const void* data, size_t size) { XXH3_128bits_update(state.get(), data, size); };
+  for (const auto& [name, stored] : tensors.tensors) {
+    const Tensor& tensor = stored.tensor;
+    const std::string head =
+        fmt::format("{} {} {};", name, NameOf(tensor.dtype()), tensor.shape().ToString());
+    add(head.data(), head.size());
+    if (tensor.num_bytes() <= kPage * kPages) {
+      add(tensor.data(), tensor.num_bytes());
+      continue;
+    }
+    const size_t last = tensor.num_bytes() - kPage;
+    for (size_t page = 0; page < kPages; ++page) add(tensor.data() + last / (kPages - 1) * page, kPage);
+  }
+  const XXH128_hash_t hash = XXH3_128bits_digest(state.get());
+  return fmt::format("xxh3-sampled:{:016x}{:016x}", hash.high64, hash.low64);
+}
+
+}  // namespace ghost

@@ -1,0 +1,23 @@
+// Which other runtimes take a model with a given state size, and how well. Facts about their kernels, not about ours.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "model/config.h"
+
+namespace ghost {
+
+enum class Support { kFast, kSlow, kNo };
+std::string_view NameOf(Support support);
+
+struct RuntimeVerdict {
+  std::string runtime;
+  Support support;
+  std::string reason;  // empty when there is nothing to say
+};
+
+// For every runtime we know. Layers of unequal N (our ragged files) are for ghost alone.
+std::vector<RuntimeVerdict> RuntimesFor(const ModelConfig& config);
+
+}  // namespace ghost

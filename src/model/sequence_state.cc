@@ -1,0 +1,42 @@
+#include "model/sequence_state.h"
+
+namespace ghost {
+namespace {
+
+// Parts start on cache lines.
+int64_t RoundUp(int64_t floats) { return (floats + 15) / 16 * 16; }
+
+}  // namespace
+
+SequenceState::SequenceState(const ModelConfig& config) {
+  int64_t total = 0;
+  for (const BlockDims& dims : config.blocks) {
+    const int64_t conv = total;
+    const int64_t state = conv + RoundUp(dims.conv_state_floats());
+    offsets_.push_back({conv, state});
+    total = state + RoundUp(dims.state_floats());
+  }
+  memory_ = Buffer(total);
+}
+
+SequenceSpan SequenceState::Span(int layer, int64_t begin, int64_t length) {
+  const Offsets& at = offsets_[static_cast<size_t>(layer)];
+  return {begin, length, memory_.data() + at.conv, memory_.data() + at.state};
+}
+
+std::vector<float> SequenceState::ExportSsmState(const BlockDims& dims, int layer) const {
+  const float* from = memory_.data() + offsets_[static_cast<size_t>(layer)].state;
+  std::vector<float> out;
+  out.reserve(static_cast<size_t>(dims.state_floats()));
+  const int P = dims.head_dim;
+  for (int h = 0; h < dims.num_heads; ++h) {
+    const int N = dims.group_size(dims.group_of_head(h));
+    for (int p = 0; p < P; ++p) {
+      for (int n = 0; n < N; ++n) out.push_back(from[n * P + p]);
+    }
+    from += int64_t{N} * P;
+  }
+  return out;
+}
+
+}  // namespace ghost

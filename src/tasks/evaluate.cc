@@ -1,0 +1,118 @@
+#include "tasks/evaluate.h"
+
+#include <sstream>
+#include <vector>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/progress.h"
+#include "eval/perplexity.h"
+#include "tasks/document.h"
+#include "tasks/model_source.h"
+#include "tasks/token_input.h"
+#include "text/rows.h"
+
+namespace ghost {
+namespace {
+
+constexpr int64_t kDefaultLength = 2048;         // as in the paper and in the pruning literature
+constexpr int64_t kDefaultLlamaCppLength = 512;  // llama.cpp's own default context
+
+// The token stream to score, and how it came about.
+struct Stream {
+  std::vector<int32_t> ids;
+  int64_t text_bytes = 0;  // 0 when the ids were given
+  int64_t length = 0;      // the window length the input itself asks for, or 0
+  int32_t bos_id = -1;     // set when the tokenizer starts every text with it
+};
+
+std::string JoinText(const std::string& text, const std::string& join) {
+  if (join == "rows") return JoinRows(text);
+  if (join == "file") return text;
+  throw Error(ErrorKind::kUsage, "bad value of --join", {.expected = "rows or file", .actual = join});
+}
+
+Stream LoadStream(const EvalOptions& options, const LoadedModel& loaded) {
+  Stream stream;
+  if (options.data.empty() == options.input.empty()) {
+    throw Error(ErrorKind::kUsage, "give either --data FILE or --input ids.safetensors");
+  }
+  if (!options.input.empty()) {
+    TokenMatrix matrix = LoadTokenMatrix(options.input, loaded.model.config().vocab_size);
+    stream.length = matrix.cols;
+    stream.ids = std::move(matrix.ids);
+    return stream;
+  }
+  const Tokenizer tokenizer = LoadTokenizerFor(loaded.checkpoint, options.tokenizer);
+  CheckVocabulary(tokenizer, loaded.model.config(), loaded.checkpoint.path);
+  const std::string text = JoinText(ReadFile(options.data), options.join);
+  stream.ids = tokenizer.Encode(text);
+  stream.text_bytes = static_cast<int64_t>(text.size());
+  const std::vector<int32_t> special = tokenizer.Encode("", /*add_special=*/true);
+  if (!special.empty() && special.front() == tokenizer.bos_id()) stream.bos_id = special.front();
+  return stream;
+}
+
+OrderedJson EvaluatePerplexity(const EvalOptions& options, const LoadedModel& loaded) {
+  PerplexityOptions perplexity;
+  perplexity.variant = PerplexityVariantFromName(options.variant);
+  const Stream stream = LoadStream(options, loaded);
+  const bool llama = perplexity.variant == PerplexityVariant::kLlamaCpp;
+  perplexity.length = options.max_length > 0 ? options.max_length
+                      : stream.length > 0    ? stream.length
+                      : llama                ? kDefaultLlamaCppLength
+                                             : kDefaultLength;
+  perplexity.stride = options.stride;
+  perplexity.bos_id = stream.bos_id;
+  perplexity.max_windows = options.limit;
+  Progress progress("perplexity", "windows");
+  const PerplexityResult result = Perplexity(loaded.model, stream.ids, perplexity,
+                                             [&](int64_t done, int64_t total) { progress.Update(done, total); });
+  return {{"task", "perplexity"},
+          {"variant", NameOf(perplexity.variant)},
+          {"join", options.input.empty() ? OrderedJson(options.join) : OrderedJson(nullptr)},
+          {"perplexity", result.perplexity},
+          {"nll_per_token", result.nll},
+          {"nll_per_token_stderr", result.standard_error},
+          {"max_length", perplexity.length},
+          {"windows", result.windows},
+          {"tokens_total", stream.ids.size()},
+          {"tokens_scored", result.scored},
+          {"text_bytes", stream.text_bytes}};
+}
+
+// A task is a name and a function; new ones are one line here.
+struct Task {
+  std::string_view name;
+  OrderedJson (*run)(const EvalOptions&, const LoadedModel&);
+};
+constexpr Task kTasks[] = {{"perplexity", EvaluatePerplexity}};
+
+const Task& FindTask(const std::string& name) {
+  std::string known;
+  for (const Task& task : kTasks) {
+    if (task.name == name) return task;
+    known += (known.empty() ? "" : ", ") + std::string(task.name);
+  }
+  throw Error(ErrorKind::kUsage, "unknown task", {.expected = known, .actual = name});
+}
+
+}  // namespace
+
+OrderedJson Evaluate(const EvalOptions& options) {
+  const Timer timer;
+  std::vector<const Task*> tasks;
+  std::istringstream names(options.task);
+  for (std::string name; std::getline(names, name, ',');) tasks.push_back(&FindTask(name));
+  if (tasks.empty()) throw Error(ErrorKind::kUsage, "no task given");
+
+  const LoadedModel loaded = LoadModel(options.model);
+  OrderedJson document = MakeDocument("ghost.eval/1", DescribeModel(loaded.checkpoint), EchoOptions(options));
+  document["results"] = OrderedJson::array();
+  for (const Task* task : tasks) document["results"].push_back(task->run(options, loaded));
+  FinishDocument(document, timer);
+  if (!options.output.empty()) WriteFileAtomically(options.output, document.dump(2) + "\n");
+  return document;
+}
+
+}  // namespace ghost

@@ -1,0 +1,57 @@
+// How options are declared: a struct per verb whose ForEach visits every field with its name and help. The one list
+// yields defaults, --help, parsing (cli/bind.h) and the echo in result documents (EchoOptions).
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include "base/json.h"
+
+namespace ghost {
+
+enum class Place { kFlag, kPositional };
+
+struct OptionInfo {
+  std::string_view name;  // without dashes
+  std::string_view help;
+  Place place = Place::kFlag;
+  bool required = false;
+};
+
+// Flags every verb has.
+struct CommonOptions {
+  bool json = false;
+  bool quiet = false;
+  int threads = 0;
+
+  template <class Visit>
+  void ForEach(Visit&& visit) {
+    visit(json, OptionInfo{"json", "print one JSON document on stdout and nothing else there"});
+    visit(quiet, OptionInfo{"quiet", "no progress on stderr"});
+    visit(threads, OptionInfo{"threads", "threads to use; 0 = all cores"});
+  }
+};
+
+// How a MODEL argument is loaded; part of every verb that takes one.
+struct ModelOptions {
+  std::string model;
+  std::string norm_groups = "auto";
+
+  template <class Visit>
+  void ForEach(Visit&& visit) {
+    visit(model, OptionInfo{"MODEL", "checkpoint directory, .gguf file, or the word tiny", Place::kPositional, true});
+    visit(norm_groups, OptionInfo{"norm-groups", "span of the gated norm: full, grouped or auto (as trained)"});
+  }
+};
+
+// The values of all options under their names, for the result document.
+template <class Options>
+OrderedJson EchoOptions(Options options) {
+  OrderedJson echo = OrderedJson::object();
+  options.ForEach([&](const auto& field, const OptionInfo& info) { echo[std::string(info.name)] = field; });
+  return echo;
+}
+
+}  // namespace ghost

@@ -1,0 +1,189 @@
+// The engine against the reference implementation, on every golden Mamba2 case.
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "base/threads.h"
+#include "io/gguf_writer.h"
+#include "model/gguf_export.h"
+#include "tests/support/golden.h"
+#include "tests/support/temp_dir.h"
+
+namespace ghost {
+namespace {
+
+struct Outputs {
+  std::vector<float> logits;                // (B, L, V)
+  std::vector<std::vector<float>> hidden;   // per layer (B, L, M), then the final norm
+  std::vector<std::vector<float>> states;   // per layer (B, H, P, N)
+};
+
+void Append(std::vector<float>& to, ConstView rows) {
+  for (int64_t r = 0; r < rows.rows; ++r) to.insert(to.end(), rows.Row(r), rows.Row(r) + rows.cols);
+}
+
+// All sequences in one pass.
+Outputs RunWhole(const Model& model, const GoldenCase& golden) {
+  Outputs out;
+  out.hidden.resize(static_cast<size_t>(model.config().num_layers()) + 1);
+  std::vector<SequenceState> states;
+  for (int64_t b = 0; b < golden.batch(); ++b) states.emplace_back(model.config());
+  std::vector<SequenceInput> inputs;
+  for (int64_t b = 0; b < golden.batch(); ++b) inputs.push_back({golden.row(b), &states[static_cast<size_t>(b)]});
+  Runner runner(model);
+  const ConstView hidden = runner.Forward(
+      inputs, [&](int layer, ConstView rows) { Append(out.hidden[static_cast<size_t>(layer)], rows); });
+  Append(out.logits, runner.Logits(hidden));
+  for (int layer = 0; layer < model.config().num_layers(); ++layer) {
+    out.states.emplace_back();
+    for (const SequenceState& state : states) {
+      const auto one = state.ExportSsmState(model.config().blocks[static_cast<size_t>(layer)], layer);
+      out.states.back().insert(out.states.back().end(), one.begin(), one.end());
+    }
+  }
+  return out;
+}
+
+// Token by token, all sequences together; logits back in (B, L, V) order.
+std::vector<float> RunStepwise(const Model& model, const GoldenCase& golden) {
+  std::vector<SequenceState> states;
+  for (int64_t b = 0; b < golden.batch(); ++b) states.emplace_back(model.config());
+  Runner runner(model);
+  const auto V = static_cast<size_t>(model.config().vocab_size);
+  std::vector<float> logits(static_cast<size_t>(golden.batch() * golden.length()) * V);
+  for (int64_t t = 0; t < golden.length(); ++t) {
+    std::vector<SequenceInput> inputs;
+    for (int64_t b = 0; b < golden.batch(); ++b) {
+      inputs.push_back({golden.row(b).subspan(static_cast<size_t>(t), 1), &states[static_cast<size_t>(b)]});
+    }
+    const ConstView rows = runner.Logits(runner.Forward(inputs));
+    for (int64_t b = 0; b < golden.batch(); ++b) {
+      std::memcpy(logits.data() + static_cast<size_t>(b * golden.length() + t) * V, rows.Row(b), V * sizeof(float));
+    }
+  }
+  return logits;
+}
+
+class GoldenTest : public testing::TestWithParam<std::string> {
+ protected:
+  ~GoldenTest() override { SetThreads(0); }
+  const GoldenCase golden_{GetParam()};
+  // The cases were computed by the Hugging Face class, which normalises over the full width.
+  Model Load(NormGrouping grouping = NormGrouping::kFull) const {
+    return LoadModel(OpenCheckpoint(golden_.dir()), grouping);
+  }
+};
+
+TEST_P(GoldenTest, LogitsHiddenAndStatesMatchTheReference) {
+  const Model model = Load();
+  const Outputs out = RunWhole(model, golden_);
+  EXPECT_LE(MaxAbsDifference(out.logits, golden_.Expected("logits")), kLogitsLimit);
+  const auto expect_relative = [&](const std::vector<float>& actual, const std::string& name) {
+    const std::vector<float> expected = golden_.Expected(name);
+    EXPECT_LE(MaxAbsDifference(actual, expected), kHiddenLimit * MaxMagnitude(expected)) << name;
+  };
+  for (int layer = 0; layer < model.config().num_layers(); ++layer) {
+    const auto index = static_cast<size_t>(layer);
+    expect_relative(out.hidden[index], "hidden." + std::to_string(layer));
+    expect_relative(out.states[index], "ssm_state." + std::to_string(layer));
+  }
+  expect_relative(out.hidden.back(), "hidden.final");
+}
+
+TEST_P(GoldenTest, GroupedNormMatchesTheOriginalCode) {
+  const Model model = Load(NormGrouping::kGrouped);
+  const std::string name = golden_.Has("grouped.logits") ? "grouped.logits" : "logits";  // the same for one group
+  EXPECT_LE(MaxAbsDifference(RunWhole(model, golden_).logits, golden_.Expected(name)), kLogitsLimit);
+}
+
+TEST_P(GoldenTest, StepByStepEqualsTheWholeSequence) {
+  const Model model = Load();
+  const std::vector<float> stepwise = RunStepwise(model, golden_);
+  EXPECT_LE(MaxAbsDifference(stepwise, golden_.Expected("logits")), kLogitsLimit);
+  EXPECT_LE(MaxAbsDifference(stepwise, RunWhole(model, golden_).logits), kLogitsLimit);
+}
+
+TEST_P(GoldenTest, PiecesOfAPromptEqualTheWhole) {
+  const Model model = Load();
+  const std::vector<float> expected = golden_.Expected("logits");
+  Runner runner(model);
+  SequenceState state(model.config());
+  std::vector<float> logits;
+  std::span<const int32_t> left = golden_.row(0);
+  for (size_t piece = 1; !left.empty(); piece = piece * 2 + 1) {
+    const SequenceInput input{left.first(std::min(piece, left.size())), &state};
+    Append(logits, runner.Logits(runner.Forward({&input, 1})));
+    left = left.subspan(input.tokens.size());
+  }
+  EXPECT_LE(MaxAbsDifference(logits, std::span(expected).first(logits.size())), kLogitsLimit);
+}
+
+TEST_P(GoldenTest, BatchOfThreeEqualsThreeSingleRuns) {
+  const Model model = Load();
+  // Three different prompts of different lengths, cut from the case's tokens.
+  const std::span<const int32_t> tokens = golden_.row(0);
+  const std::span<const int32_t> prompts[] = {tokens, tokens.subspan(3), tokens.first(tokens.size() / 2)};
+  std::vector<SequenceState> states;
+  std::vector<SequenceInput> inputs;
+  for (int i = 0; i < 3; ++i) states.emplace_back(model.config());
+  for (size_t i = 0; i < 3; ++i) inputs.push_back({prompts[i], &states[i]});
+  Runner runner(model);
+  std::vector<float> batched;
+  Append(batched, runner.Logits(runner.Forward(inputs)));
+  std::vector<float> singles;
+  for (size_t i = 0; i < 3; ++i) {
+    states[i].Reset();
+    Append(singles, runner.Logits(runner.Forward({&inputs[i], 1})));
+  }
+  EXPECT_LE(MaxAbsDifference(batched, singles), kLogitsLimit);
+}
+
+TEST_P(GoldenTest, ThreadsChangeNoBit) {
+  const Model model = Load();
+  SetThreads(1);
+  const Outputs one = RunWhole(model, golden_);
+  const std::vector<float> one_stepwise = RunStepwise(model, golden_);
+  for (const int threads : {2, 3, 4}) {
+    SetThreads(threads);
+    const Outputs many = RunWhole(model, golden_);
+    EXPECT_EQ(many.logits, one.logits) << threads;
+    EXPECT_EQ(many.hidden, one.hidden) << threads;
+    EXPECT_EQ(many.states, one.states) << threads;
+    EXPECT_EQ(RunStepwise(model, golden_), one_stepwise) << threads;
+  }
+}
+
+// Saves the case as GGUF and compares with the same values held as float32 tensors.
+TEST_P(GoldenTest, GgufOfEveryTypeGivesTheSameLogits) {
+  const Model model = Load(NormGrouping::kGrouped);
+  const ModelConfig& config = model.config();
+  if (config.projection_bias || !config.conv_bias || config.dt_min > 0.0f) {
+    EXPECT_THROW(MakeGgufTensors(model, DType::kF32), Error);  // what llama.cpp cannot say is refused
+    return;
+  }
+  const TempDir dir;
+  for (const DType type : {DType::kF32, DType::kF16, DType::kBF16, DType::kQ8_0}) {
+    const std::string path = dir.path() + "/" + std::string(NameOf(type)) + ".gguf";
+    const GgufTensors tensors = MakeGgufTensors(model, type);
+    SaveGguf(path, MakeGgufKeys(config, type), tensors);
+    const Model loaded = LoadModel(OpenCheckpoint(path));
+
+    GgufFile widened = ReadGguf(path);
+    for (auto& [name, stored] : widened.tensors.tensors) {
+      stored.tensor = MakeTensor(stored.tensor.shape(), ToFloats(stored.tensor));
+    }
+    const ModelConfig plain = ParseGgufConfig(widened);
+    const Model reference(plain, BindWeights(widened.tensors, plain, path));
+    const std::vector<float> logits = RunWhole(loaded, golden_).logits;
+    EXPECT_LE(MaxAbsDifference(logits, RunWhole(reference, golden_).logits), kLogitsLimit) << NameOf(type);
+    if (type == DType::kF32) {
+      EXPECT_LE(MaxAbsDifference(logits, RunWhole(model, golden_).logits), kLogitsLimit);
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Cases, GoldenTest, testing::ValuesIn(GoldenMamba2Cases()),
+                         [](const auto& test) { return test.param; });
+
+}  // namespace
+}  // namespace ghost

@@ -1,0 +1,74 @@
+// Access to the golden cases under tests/golden: tiny models with reference results of the Hugging Face code.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "io/safetensors.h"
+#include "model/model.h"
+#include "model/runner.h"
+
+namespace ghost {
+
+inline const std::vector<std::string>& GoldenMamba2Cases() {
+  static const std::vector<std::string> cases = {
+      "m2_g1_n16_tied",    "m2_g2_n64_bias_dtlimit", "m2_g8_n64_noconvbias_sharded",
+      "m2_g1_n128_bf16",   "m2_g2_n32_dead_v5",      "ss_orig_f16",
+  };
+  return cases;
+}
+
+// A case's expected tensors and its token ids.
+class GoldenCase {
+ public:
+  explicit GoldenCase(const std::string& name) : dir_("tests/golden/" + name) {
+    expected_ = ReadSafetensors(dir_ + "/expected.safetensors");
+    const Tensor ids = expected_.tensors.at("input_ids").tensor;
+    batch_ = ids.shape()[0];
+    length_ = ids.shape()[1];
+    for (int64_t i = 0; i < batch_ * length_; ++i) {
+      int64_t id;
+      std::memcpy(&id, ids.data() + i * 8, 8);
+      ids_.push_back(static_cast<int32_t>(id));
+    }
+  }
+
+  const std::string& dir() const { return dir_; }
+  int64_t batch() const { return batch_; }
+  int64_t length() const { return length_; }
+  std::span<const int32_t> row(int64_t b) const {
+    return std::span<const int32_t>(ids_).subspan(static_cast<size_t>(b * length_), static_cast<size_t>(length_));
+  }
+  bool Has(const std::string& name) const { return expected_.tensors.contains(name); }
+  std::vector<float> Expected(const std::string& name) const { return ToFloats(expected_.tensors.at(name).tensor); }
+
+ private:
+  std::string dir_;
+  TensorSet expected_;
+  int64_t batch_ = 0, length_ = 0;
+  std::vector<int32_t> ids_;
+};
+
+inline double MaxAbsDifference(std::span<const float> a, std::span<const float> b) {
+  if (a.size() != b.size()) return INFINITY;
+  double worst = 0.0;
+  for (size_t i = 0; i < a.size(); ++i) {
+    const double difference = std::fabs(static_cast<double>(a[i]) - static_cast<double>(b[i]));
+    if (!(difference <= worst)) worst = difference;  // NaN wins
+  }
+  return worst;
+}
+
+inline double MaxMagnitude(std::span<const float> values) {
+  double worst = 0.0;
+  for (const float v : values) worst = std::max(worst, std::fabs(static_cast<double>(v)));
+  return worst;
+}
+
+// Limits of the golden README for Mamba2 cases.
+inline constexpr double kLogitsLimit = 1e-4;  // absolute
+inline constexpr double kHiddenLimit = 1e-5;  // relative to the largest magnitude; SSM states too
+
+}  // namespace ghost

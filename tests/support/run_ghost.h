@@ -1,0 +1,24 @@
+// Runs the built `ghost` binary as a user would and collects what it says.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace ghost {
+
+struct RunResult {
+  int exit_code = -1;  // -1000 - signal when it was killed by one
+  std::string out;     // stdout
+  std::string err;     // stderr
+};
+
+struct RunOptions {
+  // Address space the process may have, 0 = no limit. Catches buffers sized by a lie in a file. Ignored under
+  // AddressSanitizer, which reserves terabytes.
+  size_t max_address_space = 0;
+};
+
+// The process is killed after 120 seconds.
+RunResult RunGhost(const std::vector<std::string>& arguments, const RunOptions& options = {});
+
+}  // namespace ghost
