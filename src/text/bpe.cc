@@ -87,8 +87,11 @@ BpeModel::BpeModel(const TokenizerSpec& spec, bool byte_level)
     }
     char_ids_[page * 256 + (c.code & 255)] = entry.id;
   }
-  metaspace_is_border_ =
-      !byte_level && !spec.ignore_merges && index.contains(kMetaspace) && NoMergeCrossesMetaspace(spec);
+  // Where unknown characters vanish, the symbols on both sides of one become neighbours.
+  const bool keeps_unknown = unk_id_ >= 0 || std::none_of(fallback_ids_.begin(), fallback_ids_.end(),
+                                                          [](int32_t id) { return id < 0; });
+  metaspace_is_border_ = !byte_level && !spec.ignore_merges && keeps_unknown && index.contains(kMetaspace) &&
+                         NoMergeCrossesMetaspace(spec);
 }
 
 int32_t BpeModel::FindChar(char32_t code) const {
