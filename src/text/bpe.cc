@@ -162,6 +162,7 @@ BpeSession::BpeSession(const BpeModel& model, size_t text_bytes)
 
 void BpeSession::EncodeWord(std::string_view word, std::vector<int32_t>& ids) {
   constexpr size_t kMaxCachedWord = 128;
+  if (word.empty()) return;
   if (word.size() > kMaxCachedWord) {
     MergeWord(word);
     ids.insert(ids.end(), symbols_.begin(), symbols_.end());
