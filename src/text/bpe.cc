@@ -87,8 +87,11 @@ BpeModel::BpeModel(const TokenizerSpec& spec, bool byte_level)
     }
     char_ids_[page * 256 + (c.code & 255)] = entry.id;
   }
-  metaspace_is_border_ =
-      !byte_level && !spec.ignore_merges && index.contains(kMetaspace) && NoMergeCrossesMetaspace(spec);
+  // Where unknown characters vanish, the symbols on both sides of one become neighbours.
+  const bool keeps_unknown = unk_id_ >= 0 || std::none_of(fallback_ids_.begin(), fallback_ids_.end(),
+                                                          [](int32_t id) { return id < 0; });
+  metaspace_is_border_ = !byte_level && !spec.ignore_merges && keeps_unknown && index.contains(kMetaspace) &&
+                         NoMergeCrossesMetaspace(spec);
 }
 
 int32_t BpeModel::FindChar(char32_t code) const {
@@ -159,6 +162,7 @@ BpeSession::BpeSession(const BpeModel& model, size_t text_bytes)
 
 void BpeSession::EncodeWord(std::string_view word, std::vector<int32_t>& ids) {
   constexpr size_t kMaxCachedWord = 128;
+  if (word.empty()) return;
   if (word.size() > kMaxCachedWord) {
     MergeWord(word);
     ids.insert(ids.end(), symbols_.begin(), symbols_.end());

@@ -2,6 +2,7 @@
 
 #include <utf8proc.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <utility>
@@ -67,7 +68,8 @@ std::string_view ApplyNfc(std::string_view text, std::string& storage) {
   std::string out;
   for (size_t i = FindNotInert(text, 0, &inert_start); i < text.size();
        i = FindNotInert(text, i, &inert_start)) {
-    const size_t begin = inert_start < copied ? copied : inert_start;
+    size_t begin = std::max(inert_start, copied);
+    if (CharFlags(DecodeChar(text.data() + begin).code) & kNfcAloneFlag) begin = i;
     while (i < text.size()) {
       const DecodedChar c = DecodeChar(text.data() + i);
       if (CharFlags(c.code) & kNfcInertFlag) break;

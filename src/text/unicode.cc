@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 #include <vector>
 
 namespace ghost {
@@ -50,6 +51,17 @@ uint8_t ClassAndWord(char32_t c) {
   }
 }
 
+// Characters of Unicode 10 to 15 that have a combining class or compose; see kNfcAloneFlag.
+constexpr std::pair<char32_t, char32_t> kNewerMarks[] = {
+    {0x07FD, 0x07FD},   {0x0898, 0x089F},   {0x08CA, 0x08D3},   {0x09FE, 0x09FE},   {0x0C3C, 0x0C3C},
+    {0x0D3B, 0x0D3C},   {0x0EBA, 0x0EBA},   {0x0ECE, 0x0ECE},   {0x1715, 0x1715},   {0x1ABF, 0x1ACE},
+    {0x1DF6, 0x1DFA},   {0xA82C, 0xA82C},   {0x10D24, 0x10D27}, {0x10EAB, 0x10EAC}, {0x10EFD, 0x10EFF},
+    {0x10F46, 0x10F50}, {0x10F82, 0x10F85}, {0x11070, 0x11070}, {0x1133B, 0x1133B}, {0x1145E, 0x1145E},
+    {0x11839, 0x1183A}, {0x11930, 0x11930}, {0x1193D, 0x1193E}, {0x11943, 0x11943}, {0x119E0, 0x119E0},
+    {0x11A34, 0x11A34}, {0x11A47, 0x11A47}, {0x11A99, 0x11A99}, {0x11D42, 0x11D42}, {0x11D44, 0x11D45},
+    {0x11D97, 0x11D97}, {0x11F41, 0x11F42}, {0x16FF0, 0x16FF1}, {0x1E130, 0x1E136}, {0x1E2AE, 0x1E2AE},
+    {0x1E2EC, 0x1E2EF}, {0x1E4EC, 0x1E4EF}};
+
 bool IsHangulSyllable(char32_t c) { return c >= 0xAC00 && c <= 0xD7A3; }
 
 // Whether NFC maps the single character to itself (false for singletons and composition exclusions).
@@ -87,6 +99,9 @@ void MarkNfcInert(std::vector<uint8_t>& flags) {
   for (char32_t c = 0x1160; c <= 0x11FF; ++c) inert[c] = false;  // Hangul vowels and finals compose by rule
   for (char32_t c = 0; c < kTableEnd; ++c) {
     if (inert[c]) flags[c] |= kNfcInertFlag;
+  }
+  for (const auto& [first, last] : kNewerMarks) {
+    for (char32_t c = first; c <= last; ++c) flags[c] |= kNfcInertFlag | kNfcAloneFlag;
   }
 }
 

@@ -18,6 +18,9 @@ inline constexpr uint8_t kWordFlag = 4;  // matches \w: letters, marks, digits, 
 // A starter that NFC leaves alone and that never composes with what stands before it: text may be cut in
 // front of it and the pieces normalised one by one.
 inline constexpr uint8_t kNfcInertFlag = 8;
+// Inert, and nothing behind it composes or changes places with it. Marks newer than Unicode 9: the library
+// that made the vocabularies froze its NFC tables there and takes them for unassigned.
+inline constexpr uint8_t kNfcAloneFlag = 16;
 
 // Class and flags of any code point up to U+10FFFF. Space is White_Space (U+0085 included), letter is
 // \p{L}, number is \p{N}.
