@@ -21,6 +21,7 @@ namespace {
 constexpr uint64_t kMinPairBytes = 13;
 constexpr uint64_t kMinInfoBytes = 32;
 
+// Take checks the length against the bytes left before anything is allocated.
 std::string TakeString(ByteCursor& cursor, const char* what) {
   const uint64_t size = cursor.U64(what);
   return std::string(cursor.Take(size, what));
@@ -42,6 +43,8 @@ T TakeScalar(ByteCursor& cursor, const std::string& key) {
   }
 }
 
+// The count is checked as a whole first, so that reserve() cannot be made to ask for more than a few times
+// the file's size (a string takes 8 bytes in the file at least, 32 in memory).
 template <class T>
 std::vector<T> TakeArray(ByteCursor& cursor, const std::string& key) {
   const uint64_t count = cursor.U64("array length");
@@ -59,7 +62,8 @@ std::vector<T> TakeArray(ByteCursor& cursor, const std::string& key) {
   return values;
 }
 
-// Reads the alternative of GgufValue whose type number is `type`: a scalar, or an array of it.
+// Reads the alternative of GgufValue whose type number is `type`: a scalar, or an array of it. Tries them in
+// turn at compile time, so that the list of types is written down once, in gguf.h.
 template <size_t kKind = 0>
 GgufValue TakeKind(ByteCursor& cursor, const std::string& key, uint32_t type, bool is_array) {
   if constexpr (kKind < kGgufScalarKinds) {
@@ -101,6 +105,7 @@ void TakeKeys(ByteCursor& cursor, uint64_t count, GgufFile& out) {
   }
 }
 
+// A tensor info as it stands in the file, checked by itself; its place is checked by AddTensors.
 struct TensorInfo {
   std::string name;
   DType dtype;
@@ -173,6 +178,7 @@ TensorInfo TakeTensorInfo(ByteCursor& cursor, uint64_t index) {
   return info;
 }
 
+// Needs the keys only. As llama.cpp, we take no other type than u32 for it.
 uint64_t Alignment(const GgufFile& file) {
   const auto it = file.keys.find(kGgufAlignmentKey);
   if (it == file.keys.end()) return kGgufDefaultAlignment;
@@ -233,6 +239,7 @@ void CheckPreamble(ByteCursor& cursor) {
   }
   const uint32_t version = cursor.U32("version");
   if (version != kGgufVersion) {
+    // Big-endian files exist (s390x); their version reads as 3 << 24.
     const bool swapped = version == __builtin_bswap32(kGgufVersion);
     throw Error(ErrorKind::kUnsupported, "GGUF version is not supported",
                 {.file = cursor.file(),
@@ -241,6 +248,7 @@ void CheckPreamble(ByteCursor& cursor) {
   }
 }
 
+// `least` is what one item takes at least; the product of both must fit into what is left.
 void CheckCount(const ByteCursor& cursor, uint64_t count, uint64_t least, const char* what) {
   if (count > cursor.left() / least) {
     throw Error(ErrorKind::kCorrupt, "count is larger than the file allows",
@@ -263,7 +271,7 @@ GgufFile ReadGguf(const std::string& path) {
   CheckCount(cursor, key_count, kMinPairBytes, "key-value count");
   CheckCount(cursor, tensor_count, kMinInfoBytes, "tensor count");
   TakeKeys(cursor, key_count, out);
-  CheckCount(cursor, tensor_count, kMinInfoBytes, "tensor count");
+  CheckCount(cursor, tensor_count, kMinInfoBytes, "tensor count");  // again: the keys have taken their share
   std::vector<TensorInfo> infos;
   infos.reserve(tensor_count);
   for (uint64_t i = 0; i < tensor_count; ++i) infos.push_back(TakeTensorInfo(cursor, i));

@@ -1,4 +1,5 @@
-// The typed look-ups of gguf.h.
+// The typed look-ups of gguf.h. Writers disagree on integer widths (u32 here, i32 or u64 there), so integers
+// are converted when the value fits; strings, floats and bools are never made from each other.
 #include <fmt/format.h>
 
 #include <limits>
@@ -13,6 +14,7 @@
 namespace ghost {
 namespace {
 
+// "u32", "array of string": for messages.
 std::string Describe(const GgufValue& value) {
   const std::string_view name = kGgufTypeNames[GgufTypeNumber(value)];
   return IsGgufArray(value) ? fmt::format("array of {}", name) : std::string(name);
@@ -35,6 +37,7 @@ const GgufValue& Require(const GgufFile& file, const std::string& key) {
   return *value;
 }
 
+// bool is an integral type to C++ but not to us.
 template <class T>
 inline constexpr bool kIsInteger = std::is_integral_v<T> && !std::is_same_v<T, bool>;
 
@@ -64,6 +67,7 @@ double ToFloat(const GgufFile& file, const std::string& key, const GgufValue& va
   return As<double>(file, key, value, "f32 or f64");
 }
 
+// Only u64 can fail to fit.
 template <class T>
 std::vector<int64_t> Widened(const GgufFile& file, const std::string& key, const std::vector<T>& from) {
   std::vector<int64_t> out;
@@ -80,6 +84,7 @@ std::vector<int64_t> Widened(const GgufFile& file, const std::string& key, const
 std::vector<int64_t> ToInts(const GgufFile& file, const std::string& key, const GgufValue& value) {
   return std::visit(
       [&](const auto& v) -> std::vector<int64_t> {
+        // A std::string has a value_type, too, and must not pass for an array of characters.
         if constexpr (requires { typename std::decay_t<decltype(v)>::value_type; }) {
           if constexpr (kIsInteger<typename std::decay_t<decltype(v)>::value_type> &&
                         !std::is_same_v<std::decay_t<decltype(v)>, std::string>) {

@@ -16,6 +16,7 @@ namespace {
 
 std::string Reason() { return std::strerror(errno); }
 
+// The mapping outlives the descriptor, so it is closed as soon as the constructor ends, also by a throw.
 struct Descriptor {
   int number;
   ~Descriptor() {
@@ -38,6 +39,7 @@ MappedFile::MappedFile(const std::string& path) : path_(path) {
     throw Error(ErrorKind::kIo, "cannot read the size of the file", {.file = path, .actual = Reason()});
   }
   if (!S_ISREG(info.st_mode)) throw Error(ErrorKind::kNotFound, "not a regular file", {.file = path});
+  // mmap refuses a length of zero, and no format of ours has an empty file.
   if (info.st_size == 0) throw Error(ErrorKind::kCorrupt, "file is empty", {.file = path});
   size_ = static_cast<size_t>(info.st_size);
   void* address = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, file.number, 0);

@@ -13,14 +13,16 @@
 namespace ghost {
 namespace {
 
+// The pickle of a checkpoint with a thousand tensors has some 100 KB and 20 000 values. The limits leave room
+// for far more and keep what a hostile one can take to about 100 MB.
 constexpr uint64_t kMaxBytes = 64u << 20;
-constexpr size_t kMaxEntries = 1'000'000;  // of the stack, of the marks, of the memo
-constexpr size_t kMaxValues = 4'000'000;
-constexpr PickleId kUnset = 0xffffffff;
+constexpr size_t kMaxEntries = 1'000'000;  // each of the stack, the marks, the memo, and of values in all
+constexpr PickleId kUnset = 0xffffffff;    // a memo slot that nothing was put into
 
 constexpr std::string_view kOrderedDict = "collections OrderedDict";
 
-// Every name a state dict may mention. They are tokens, never looked up anywhere.
+// Every name a state dict may mention, as "module name". They are tokens: compared with what the pickle asks
+// for, never looked up anywhere. Whatever is not here, os.system and numpy alike, ends the reading.
 constexpr std::array<std::string_view, 14> kGlobals = {
     kOrderedDict,
     "torch._utils _rebuild_tensor_v2",
@@ -38,51 +40,57 @@ constexpr std::array<std::string_view, 14> kGlobals = {
     "torch BoolStorage",
 };
 
+// The opcodes we know, with the bytes that follow each; of the rest, some could run code (INST, OBJ, NEWOBJ,
+// EXT), some are from protocol 0 and 1 and their text forms, none is in a state dict.
 enum Opcode : uint8_t {
   kMark = '(',
   kStop = '.',
   kPop = '0',
-  kBinFloat = 'G',
-  kBinInt = 'J',
-  kBinInt1 = 'K',
-  kBinInt2 = 'M',
+  kBinFloat = 'G',  // f64, big-endian
+  kBinInt = 'J',    // i32
+  kBinInt1 = 'K',   // u8
+  kBinInt2 = 'M',   // u16
   kNone = 'N',
   kBinPersId = 'Q',
   kReduce = 'R',
-  kBinUnicode = 'X',
+  kBinUnicode = 'X',  // u32 length, UTF-8
   kEmptyList = ']',
   kAppend = 'a',
   kBuild = 'b',
-  kGlobal = 'c',
+  kGlobal = 'c',  // two lines: module, name
   kAppends = 'e',
-  kBinGet = 'h',
-  kLongBinGet = 'j',
-  kBinPut = 'q',
-  kLongBinPut = 'r',
+  kBinGet = 'h',      // u8 slot
+  kLongBinGet = 'j',  // u32 slot
+  kBinPut = 'q',      // u8 slot
+  kLongBinPut = 'r',  // u32 slot
   kSetItem = 's',
   kTuple = 't',
   kSetItems = 'u',
   kEmptyDict = '}',
   kEmptyTuple = ')',
-  kProto = 0x80,
+  kProto = 0x80,  // u8 version
   kTuple1 = 0x85,
   kTuple2 = 0x86,
   kTuple3 = 0x87,
   kNewTrue = 0x88,
   kNewFalse = 0x89,
-  kLong1 = 0x8a,
-  kShortBinUnicode = 0x8c,
+  kLong1 = 0x8a,            // u8 length, two's complement
+  kShortBinUnicode = 0x8c,  // u8 length, UTF-8
   kStackGlobal = 0x93,
   kMemoize = 0x94,
-  kFrame = 0x95,
+  kFrame = 0x95,  // u64 length
 };
 
+// A name for an error message: it comes from a stranger and may hold terminal escapes.
 std::string Printable(std::string_view text) {
   std::string out;
   for (const char c : text.substr(0, 80)) out.push_back(c >= ' ' && c <= '~' ? c : '?');
   return out;
 }
 
+// A stack machine. Every step takes its operands from the bytes and the stack, both of which say so when
+// there is nothing left; the checks of size after each step bound what one opcode can add to what the limits
+// allow.
 class Machine {
  public:
   Machine(std::span<const std::byte> bytes, const std::string& file) : cursor_(bytes, file) {}
@@ -96,7 +104,7 @@ class Machine {
         Unsupported("pickle opcode is not one that tensors need", fmt::format("0x{:02x}", opcode));
       }
       if (stack_.size() > kMaxEntries || marks_.size() > kMaxEntries ||
-          document_.values.size() > kMaxValues) {
+          document_.values.size() > kMaxEntries) {
         Corrupt("pickle needs more memory than any checkpoint does");
       }
     }
@@ -125,6 +133,7 @@ class Machine {
     document_.values.push_back(std::move(value));
     stack_.push_back(static_cast<PickleId>(document_.values.size() - 1));
   }
+  // The lowest place that may be taken: what lies below a mark belongs to the value being built outside.
   size_t Floor() const { return marks_.empty() ? 0 : marks_.back(); }
   PickleId Pop() {
     if (stack_.size() <= Floor()) Corrupt("pickle takes from an empty stack");
@@ -132,12 +141,14 @@ class Machine {
     stack_.pop_back();
     return id;
   }
+  // The topmost value, which must be of that kind; it stays. The reference ends with the next Push.
   PickleValue& Top(PickleKind kind, const char* what) {
     if (stack_.size() <= Floor()) Corrupt("pickle takes from an empty stack");
     PickleValue& value = document_.values[stack_.back()];
     if (value.kind != kind) Corrupt(what);
     return value;
   }
+  // Everything above the topmost mark, lowest first; the mark goes, too.
   std::vector<PickleId> PopToMark() {
     if (marks_.empty()) Corrupt("pickle closes what it never opened");
     const auto begin = stack_.begin() + static_cast<std::ptrdiff_t>(marks_.back());
@@ -215,6 +226,7 @@ class Machine {
     for (size_t i = count; i > 0; --i) items[i - 1] = Pop();
     Push({.kind = PickleKind::kTuple, .items = std::move(items)});
   }
+  // Appends to the list or dict on top. Keys of a dict are not compared here: only names matter, later.
   void AppendTo(PickleKind kind, const std::vector<PickleId>& items) {
     const bool is_list = kind == PickleKind::kList;
     PickleValue& target =
@@ -228,7 +240,7 @@ class Machine {
       case kMark:
         marks_.push_back(stack_.size());
         return true;
-      case kPop:
+      case kPop:  // like CPython, takes the mark when that is the topmost thing
         if (!marks_.empty() && stack_.size() == marks_.back()) {
           marks_.pop_back();
         } else {
@@ -272,6 +284,7 @@ class Machine {
     }
   }
 
+  // The slot is an index into an array, so a slot far away would size it: hence the limit.
   void Remember(uint64_t slot) {
     if (stack_.size() <= Floor()) Corrupt("pickle takes from an empty stack");
     if (slot >= kMaxEntries) Corrupt("pickle needs more memory than any checkpoint does");
@@ -322,6 +335,7 @@ class Machine {
     Push({.kind = PickleKind::kGlobal, .text = *known});
   }
 
+  // A call: an OrderedDict is made at once, since items follow; of the others only the wish is noted down.
   void Reduce() {
     Top(PickleKind::kTuple, "pickle calls with what is no tuple");
     const PickleId arguments = Pop();

@@ -48,7 +48,7 @@ struct PickleDocument {
   const PickleValue& Root() const { return values[root]; }
 };
 
-// Runs the pickle. Limits: 64 MB, a million entries each of stack, marks and memo, four million values.
+// Runs the pickle. Limits: 64 MB, a million entries each of stack, marks, memo and values.
 // kUnsupported for opcodes and globals outside of the known set, naming them; kCorrupt for anything that no
 // pickler writes. `file` is for messages only.
 PickleDocument ReadPickle(std::span<const std::byte> bytes, const std::string& file);

@@ -54,6 +54,7 @@ struct StridedView {
   auto Key() const { return std::tuple(storage.dtype, storage.offset, first, extents, strides); }
 };
 
+// True when the view's elements lie in row-major order without gaps, so that it needs no copy.
 bool IsContiguous(const StridedView& view) {
   int64_t expected = 1;
   for (size_t axis = view.extents.size(); axis-- > 0;) {
@@ -86,6 +87,8 @@ void CopyView(const StridedView& view, const std::byte* storage, size_t element_
   }
 }
 
+// One archive from start to end. The pickle machine has noted down calls and ids; here they get their
+// meaning, and only the shapes of value that torch.save writes have one.
 class BinReader {
  public:
   explicit BinReader(const std::string& path) : file_(path) {}
@@ -185,6 +188,8 @@ class BinReader {
     return &document_.At(value.items[1]).items;
   }
 
+  // _rebuild_tensor_v2(storage, offset, size, stride, requires_grad, hooks[, metadata]), perhaps inside
+  // _rebuild_parameter(tensor, requires_grad, hooks). What follows the stride says nothing about values.
   StridedView ParseTensor(PickleId id, const std::string& name) {
     if (const auto* parameter = CallOf("torch._utils _rebuild_parameter", id)) {
       if (parameter->size() != 3) Corrupt("parameter is rebuilt from the wrong number of arguments", name);
@@ -241,6 +246,7 @@ class BinReader {
     }
     const DType dtype = ParseStorageType(item(1).text, name);
     const uint64_t count = ParseCount(tuple.items[4], name, "element count");
+    // The key can only ever select an entry of this archive, whatever it is spelt like.
     const std::string entry_name = fmt::format("{}/data/{}", prefix_, item(2).text);
     const auto entry = entries_.find(entry_name);
     if (entry == entries_.end()) Corrupt("archive lacks the tensor's storage", name, entry_name);
@@ -290,6 +296,8 @@ class BinReader {
     }
   }
 
+  // Points into the mapping where it can. The budget for copies is the size of the file: honest checkpoints
+  // stay far below it, and a small pickle with many views of one large storage cannot multiply it.
   Tensor MakeTensor(const StridedView& view, const std::string& name) {
     CheckView(view, name);
     const Shape shape(view.extents);

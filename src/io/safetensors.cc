@@ -18,6 +18,7 @@
 namespace ghost {
 namespace {
 
+// The format's own limit; a header of a thousand tensors has about 100 KB.
 constexpr uint64_t kMaxHeaderBytes = 100'000'000;
 constexpr std::string_view kMetadataKey = "__metadata__";
 
@@ -30,6 +31,7 @@ struct Entry {
   uint64_t end;
 };
 
+// A value for a message, cut when it is long; a file can put anything here.
 std::string Quoted(const Json& value) {
   std::string text = value.dump(-1, ' ', false, Json::error_handler_t::replace);
   if (text.size() > 80) text = text.substr(0, 80) + "...";
@@ -63,6 +65,9 @@ DType ParseDType(const Json& value, const std::string& name, const std::string& 
   BadEntry(file, name, "unknown element type", "F32, F16, BF16, F64, I64, ...", value);
 }
 
+// nlohmann gives numbers written without sign, point or exponent the unsigned type; nothing else is an
+// extent.
+// (-0 is written with a sign, 2.0 with a point: both are refused.)
 Shape ParseShape(const Json& value, const std::string& name, const std::string& file) {
   if (!value.is_array()) BadEntry(file, name, "shape is not a list", "a list of extents", value);
   if (value.size() > Shape::kMaxRank) {
@@ -99,13 +104,13 @@ Entry ParseEntry(const std::string& name, const Json& value, const std::string& 
 
 // The byte range must lie in the data and be as long as shape and type say.
 void CheckRange(const Entry& entry, uint64_t data_bytes, const std::string& file) {
-  const std::string range = fmt::format("bytes [{}, {})", entry.begin, entry.end);
+  const auto range = [&] { return fmt::format("bytes [{}, {})", entry.begin, entry.end); };
   if (entry.begin > entry.end || entry.end > data_bytes) {
     throw Error(ErrorKind::kCorrupt, "byte range lies outside of the data",
                 {.file = file,
                  .tensor = entry.name,
                  .expected = fmt::format("a range within {} bytes of data", data_bytes),
-                 .actual = range});
+                 .actual = range()});
   }
   const auto bytes = CheckedBytes(entry.shape, entry.dtype);
   if (!bytes || *bytes != entry.end - entry.begin) {
@@ -114,11 +119,13 @@ void CheckRange(const Entry& entry, uint64_t data_bytes, const std::string& file
                  .tensor = entry.name,
                  .expected = fmt::format("{} {} = {} bytes", entry.shape.ToString(), NameOf(entry.dtype),
                                          bytes ? std::to_string(*bytes) : "too many"),
-                 .actual = fmt::format("{} bytes, {}", entry.end - entry.begin, range)});
+                 .actual = fmt::format("{} bytes, {}", entry.end - entry.begin, range())});
   }
 }
 
-// Sorts by place and checks that the ranges cover the data exactly once.
+// Sorts by place and checks that the ranges cover the data exactly once. Empty tensors sort before the one
+// that begins at the same byte. What nobody owns could hide anything, so it is refused, as in the reference
+// reader.
 void CheckTiling(std::vector<Entry>& entries, uint64_t data_bytes, const std::string& file) {
   std::ranges::sort(entries, {}, [](const Entry& e) { return std::tie(e.begin, e.end, e.name); });
   uint64_t covered = 0;
@@ -183,6 +190,7 @@ std::string JsonText(const std::string& text, const std::string& path) {
 
 using NamedTensor = std::pair<const std::string, Tensor>;
 
+// Written by hand, not through a JSON document: the order of the entries is the order of the data.
 std::string MakeHeader(const std::vector<const NamedTensor*>& order, const std::string& path,
                        const std::map<std::string, std::string>& metadata) {
   std::vector<std::string> entries;
@@ -251,6 +259,7 @@ void SaveSafetensors(const std::string& path, const std::map<std::string, Tensor
     }
     order.push_back(&item);
   }
+  // Everything that can be refused has been or will be before the file is created.
   // Stable: the map is sorted by name already. Large elements first keeps all of them aligned to their size.
   std::ranges::stable_sort(order, std::greater{},
                            [](const NamedTensor* item) { return InfoOf(item->second.dtype()).block_bytes; });

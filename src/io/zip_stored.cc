@@ -12,6 +12,7 @@
 namespace ghost {
 namespace {
 
+// Records are named by their first four bytes, "PK" and two more. Sizes are those of the fixed parts.
 constexpr uint32_t kLocalSignature = 0x04034b50;
 constexpr uint32_t kCentralSignature = 0x02014b50;
 constexpr uint32_t kEndSignature = 0x06054b50;
@@ -45,6 +46,7 @@ struct Entry {
   uint64_t header_offset;
 };
 
+// Reads from the end: end record, ZIP64 records if there are any, directory, then each local header.
 class ZipReader {
  public:
   ZipReader(std::span<const std::byte> bytes, const std::string& file) : bytes_(bytes), file_(file) {}
@@ -58,6 +60,8 @@ class ZipReader {
       taken.emplace_back(entry.header_offset, range.offset + range.size);
       if (!ranges.emplace(entry.name, range).second) Corrupt("zip entry occurs twice", entry.name);
     }
+    // Two entries on the same bytes are no compression but a trick. Gaps are fine: data descriptors lie
+    // there.
     std::ranges::sort(taken);
     for (size_t i = 1; i < taken.size(); ++i) {
       if (taken[i].first < taken[i - 1].second) {
@@ -77,11 +81,13 @@ class ZipReader {
     throw Error(ErrorKind::kUnsupported, what, {.file = file_, .tensor = where});
   }
 
+  // Both bounds must lie within the archive; a read beyond `end` is an Error like one beyond the file.
   ByteCursor CursorAt(uint64_t offset, uint64_t end) const {
     return ByteCursor(bytes_.subspan(offset, end - offset), file_);
   }
 
-  // The end record is the last thing in the file but for a comment whose length it states.
+  // The end record is the last thing in the file but for a comment whose length it states. Found backwards,
+  // so that nothing inside a comment that merely looks like a record can stand for the one that fits.
   uint64_t FindEnd() const {
     const uint64_t size = bytes_.size();
     for (uint64_t comment = 0; comment <= kMaxComment && kEndBytes + comment <= size; ++comment) {
@@ -171,6 +177,7 @@ class ZipReader {
     return {.offset = directory_offset, .size = size, .entries = entries};
   }
 
+  // Exactly the promised number of entries, and nothing behind them.
   std::vector<Entry> ReadDirectory() const {
     ByteCursor cursor = CursorAt(directory_.offset, directory_.offset + directory_.size);
     std::vector<Entry> entries;
@@ -214,6 +221,7 @@ class ZipReader {
     return {.name = name, .size = size, .header_offset = offset};
   }
 
+  // Asked of both headers: software that trusts the local one must see the same archive as we do.
   void CheckKind(uint16_t flags, uint16_t method, const std::string& name) const {
     if ((flags & kEncryptionFlags) != 0) Unsupported("zip entry is encrypted", name);
     if (method != 0) {
