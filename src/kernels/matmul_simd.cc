@@ -33,7 +33,7 @@ HWY_INLINE void StoreDot(float sum, View y, const MatMulOptions& options, int64_
 
 // kRows rows of x times one row of w, two sums each: at one row of x the additions of a single sum would wait
 // for each other.
-template <DType kType, int kRows>
+template <int kRows, DType kType>
 HWY_INLINE void DotRow(ConstView x, StoredRow<kType> w, View y, const MatMulOptions& options, int64_t o) {
   const D d;
   const int64_t K = x.cols, L = NumLanes();
@@ -86,10 +86,41 @@ HWY_INLINE void DotRow(ConstView x, StoredRow<kType> w, View y, const MatMulOpti
   if constexpr (kRows > 3) StoreDot(s3, y, options, 3, o);
 }
 
+// The same for Q8_0: each block of 32 is summed before its scale is applied.
+template <int kRows>
+HWY_INLINE void DotRow(ConstView x, StoredRow<DType::kQ8_0> w, View y, const MatMulOptions& options,
+                       int64_t o) {
+  const D d;
+  const int64_t K = x.cols, L = NumLanes();
+  const float *x0 = x.Row(0), *x1 = x.Row(kRows > 1 ? 1 : 0), *x2 = x.Row(kRows > 2 ? 2 : 0),
+              *x3 = x.Row(kRows > 3 ? 3 : 0);
+  const V zero = hn::Zero(d);
+  V a0 = zero, a1 = zero, a2 = zero, a3 = zero;
+  for (int64_t k = 0; k < K; k += w.kBlock) {
+    V b0 = zero, b1 = zero, b2 = zero, b3 = zero;
+    for (int64_t i = k; i < k + w.kBlock; i += L) {
+      const V q = w.Integers(d, i);
+      b0 = hn::MulAdd(q, hn::LoadU(d, x0 + i), b0);
+      if constexpr (kRows > 1) b1 = hn::MulAdd(q, hn::LoadU(d, x1 + i), b1);
+      if constexpr (kRows > 2) b2 = hn::MulAdd(q, hn::LoadU(d, x2 + i), b2);
+      if constexpr (kRows > 3) b3 = hn::MulAdd(q, hn::LoadU(d, x3 + i), b3);
+    }
+    const V scale = w.Scale(d, k);
+    a0 = hn::MulAdd(scale, b0, a0);
+    if constexpr (kRows > 1) a1 = hn::MulAdd(scale, b1, a1);
+    if constexpr (kRows > 2) a2 = hn::MulAdd(scale, b2, a2);
+    if constexpr (kRows > 3) a3 = hn::MulAdd(scale, b3, a3);
+  }
+  StoreDot(hn::GetLane(hn::SumOfLanes(d, a0)), y, options, 0, o);
+  if constexpr (kRows > 1) StoreDot(hn::GetLane(hn::SumOfLanes(d, a1)), y, options, 1, o);
+  if constexpr (kRows > 2) StoreDot(hn::GetLane(hn::SumOfLanes(d, a2)), y, options, 2, o);
+  if constexpr (kRows > 3) StoreDot(hn::GetLane(hn::SumOfLanes(d, a3)), y, options, 3, o);
+}
+
 template <DType kType, int kRows>
 HWY_ATTR void DotRows(ConstView x, WeightView w, View y, const MatMulOptions& options, int64_t begin,
                       int64_t end) {
-  for (int64_t o = begin; o < end; ++o) DotRow<kType, kRows>(x, {w.Row(o)}, y, options, o);
+  for (int64_t o = begin; o < end; ++o) DotRow<kRows>(x, StoredRow<kType>{w.Row(o)}, y, options, o);
 }
 
 void MatMulDotsTarget(ConstView x, WeightView w, View y, const MatMulOptions& options, int64_t begin,
@@ -164,11 +195,20 @@ HWY_ATTR void PackPanelTarget(ConstView x, int64_t panel, float* packed) {
   }
 }
 
+// Rows of w that will be needed after the current ones, to be fetched from memory meanwhile. Null: none.
+struct NextRows {
+  const std::byte* w = nullptr;
+  int64_t stride = 0;
+  int64_t step = 0;  // bytes per kFetchStep weights
+};
+constexpr int64_t kFetchStep = 16;
+
 // sums[r][t] (+)= sum_k w[r][k] * panel[k][t] for kRows rows of w, `depth` values of k and kVectors vectors
-// of t.
+// of t. A panel of one vector sums even and odd k apart, or the additions would wait for each other.
 template <int kRows, int kVectors>
 HWY_INLINE void TileStep(const std::byte* HWY_RESTRICT w, int64_t w_stride, const float* HWY_RESTRICT panel,
-                         int64_t depth, bool first, float* HWY_RESTRICT sums, int64_t sums_stride) {
+                         int64_t depth, bool first, float* HWY_RESTRICT sums, int64_t sums_stride,
+                         NextRows next) {
   const D d;
   const int64_t L = NumLanes();
   const V zero = hn::Zero(d);
@@ -186,23 +226,48 @@ HWY_INLINE void TileStep(const std::byte* HWY_RESTRICT w, int64_t w_stride, cons
     if constexpr (kRows > 4) load(4, a40, a41);
     if constexpr (kRows > 5) load(5, a50, a51);
   }
-  const std::byte* HWY_RESTRICT w3 = w + 3 * w_stride;
+  // Two vectors: both for weight k. One vector: weight k for the first, weight k + 1 for the second.
+  constexpr int64_t kSecond = kVectors > 1 ? 0 : 4;
   const auto add = [&](const std::byte* value, V x0, V x1, V& v0, V& v1) HWY_ATTR {
-    const V wk = hn::Set(d, StoredRow<DType::kF32>{value}.At(0));
-    v0 = hn::MulAdd(wk, x0, v0);
-    if constexpr (kVectors > 1) v1 = hn::MulAdd(wk, x1, v1);
+    v0 = hn::MulAdd(hn::Set(d, StoredRow<DType::kF32>{value}.At(0)), x0, v0);
+    v1 = hn::MulAdd(hn::Set(d, StoredRow<DType::kF32>{value + kSecond}.At(0)), x1, v1);
   };
-  for (int64_t k = 0; k < depth; ++k, w += 4, w3 += 4, panel += kVectors * L) {
-    const V x0 = hn::Load(d, panel), x1 = kVectors > 1 ? hn::Load(d, panel + L) : zero;
+  const std::byte* HWY_RESTRICT w3 = w + 3 * w_stride;
+  const auto step = [&](V x0, V x1) HWY_ATTR {
     add(w, x0, x1, a00, a01);
     if constexpr (kRows > 1) add(w + w_stride, x0, x1, a10, a11);
     if constexpr (kRows > 2) add(w + 2 * w_stride, x0, x1, a20, a21);
     if constexpr (kRows > 3) add(w3, x0, x1, a30, a31);
     if constexpr (kRows > 4) add(w3 + w_stride, x0, x1, a40, a41);
     if constexpr (kRows > 5) add(w3 + 2 * w_stride, x0, x1, a50, a51);
+  };
+  constexpr int64_t kStep = kVectors > 1 ? 1 : 2;  // values of k
+  const auto run = [&](int64_t count) HWY_ATTR {
+    for (int64_t k = 0; k < count; k += kStep, w += 4 * kStep, w3 += 4 * kStep, panel += 2 * L) {
+      step(hn::Load(d, panel), hn::Load(d, panel + L));
+    }
+  };
+  int64_t k = 0;
+  if (next.w) {
+    for (; k + kFetchStep <= depth; k += kFetchStep, next.w += next.step) {
+      for (int64_t r = 0; r < kRows; ++r) hwy::Prefetch(next.w + r * next.stride);
+      run(kFetchStep);
+    }
+  }
+  run((depth - k) / kStep * kStep);
+  if ((depth - k) % kStep != 0) {  // the last weight alone: nothing for the second sums
+    const auto add_last = [&](const std::byte* value, V& v) HWY_ATTR {
+      v = hn::MulAdd(hn::Set(d, StoredRow<DType::kF32>{value}.At(0)), hn::Load(d, panel), v);
+    };
+    add_last(w, a00);
+    if constexpr (kRows > 1) add_last(w + w_stride, a10);
+    if constexpr (kRows > 2) add_last(w + 2 * w_stride, a20);
+    if constexpr (kRows > 3) add_last(w3, a30);
+    if constexpr (kRows > 4) add_last(w3 + w_stride, a40);
+    if constexpr (kRows > 5) add_last(w3 + 2 * w_stride, a50);
   }
   const auto store = [&](int r, V v0, V v1) HWY_ATTR {
-    hn::Store(v0, d, sums + r * sums_stride);
+    hn::Store(kVectors > 1 ? v0 : hn::Add(v0, v1), d, sums + r * sums_stride);
     if constexpr (kVectors > 1) hn::Store(v1, d, sums + r * sums_stride + L);
   };
   store(0, a00, a01);
@@ -213,28 +278,32 @@ HWY_INLINE void TileStep(const std::byte* HWY_RESTRICT w, int64_t w_stride, cons
   if constexpr (kRows > 5) store(5, a50, a51);
 }
 
-// All `rows` rows of a piece of w times one panel.
+// All `rows` rows of a piece of w times one panel. `next` is what to fetch during the first six rows, its
+// next six rows come with the next six, as long as they end before next_end.
 template <int kVectors>
 HWY_ATTR void TilePanel(const std::byte* w, int64_t w_stride, int64_t rows, const float* panel, int64_t depth,
-                        bool first, float* sums, int64_t sums_stride) {
+                        bool first, float* sums, int64_t sums_stride, NextRows next,
+                        const std::byte* next_end) {
   int64_t r = 0;
   for (; r + 6 <= rows; r += 6) {
+    if (next.w && next_end - next.w < 6 * next.stride) next.w = nullptr;
     TileStep<6, kVectors>(w + r * w_stride, w_stride, panel, depth, first, sums + r * sums_stride,
-                          sums_stride);
+                          sums_stride, next);
+    if (next.w) next.w += 6 * next.stride;
   }
   w += r * w_stride;
   sums += r * sums_stride;
   switch (rows - r) {
     case 5:
-      return TileStep<5, kVectors>(w, w_stride, panel, depth, first, sums, sums_stride);
+      return TileStep<5, kVectors>(w, w_stride, panel, depth, first, sums, sums_stride, {});
     case 4:
-      return TileStep<4, kVectors>(w, w_stride, panel, depth, first, sums, sums_stride);
+      return TileStep<4, kVectors>(w, w_stride, panel, depth, first, sums, sums_stride, {});
     case 3:
-      return TileStep<3, kVectors>(w, w_stride, panel, depth, first, sums, sums_stride);
+      return TileStep<3, kVectors>(w, w_stride, panel, depth, first, sums, sums_stride, {});
     case 2:
-      return TileStep<2, kVectors>(w, w_stride, panel, depth, first, sums, sums_stride);
+      return TileStep<2, kVectors>(w, w_stride, panel, depth, first, sums, sums_stride, {});
     case 1:
-      return TileStep<1, kVectors>(w, w_stride, panel, depth, first, sums, sums_stride);
+      return TileStep<1, kVectors>(w, w_stride, panel, depth, first, sums, sums_stride, {});
   }
 }
 
@@ -279,10 +348,12 @@ HWY_ATTR void MatMulTileTarget(const float* packed, WeightView w, View y, const 
   float* sums = scratch;
   float* wide = scratch + kTileWeights * kSumsStride;
   const bool direct = w.dtype == DType::kF32 && T <= kMaxDirectRows;
+  const int64_t row_bytes = w.RowBytes();
+  const std::byte* w_end = w.data + w.rows * row_bytes;
   for (int64_t k = 0; k < K; k += kTileDepth) {
     const int64_t depth = std::min(kTileDepth, K - k);
     const std::byte* piece = w.Row(begin) + k * 4;
-    int64_t piece_stride = K * 4;
+    int64_t piece_stride = row_bytes;
     if (!direct) {
       DispatchType(w.dtype, [&](auto type) HWY_ATTR {
         for (int64_t r = 0; r < rows; ++r) {
@@ -292,13 +363,21 @@ HWY_ATTR void MatMulTileTarget(const float* packed, WeightView w, View y, const 
       piece = reinterpret_cast<const std::byte*>(wide);
       piece_stride = kWideStride * 4;
     }
-    for (int64_t t = 0; t < T; t += PanelRowsTarget()) {
+    // During the first panel the weights needed next are fetched: straight from memory the following rows,
+    // otherwise the following piece of the same rows.
+    NextRows next;
+    if (direct && begin + 6 < w.rows) {
+      next = {w.Row(begin + 6) + k * 4, row_bytes, kFetchStep * 4};
+    } else if (!direct && k + depth < K) {
+      next = {w.Row(begin) + (k + depth) * row_bytes / K, row_bytes, kFetchStep * row_bytes / K};
+    }
+    for (int64_t t = 0; t < T; t += PanelRowsTarget(), next = {}) {
       const int64_t width = PanelWidth(std::min(PanelRowsTarget(), T - t));
       const float* panel = packed + t * K + k * width;
       if (width == NumLanes()) {
-        TilePanel<1>(piece, piece_stride, rows, panel, depth, k == 0, sums + t, kSumsStride);
+        TilePanel<1>(piece, piece_stride, rows, panel, depth, k == 0, sums + t, kSumsStride, next, w_end);
       } else {
-        TilePanel<2>(piece, piece_stride, rows, panel, depth, k == 0, sums + t, kSumsStride);
+        TilePanel<2>(piece, piece_stride, rows, panel, depth, k == 0, sums + t, kSumsStride, next, w_end);
       }
     }
   }

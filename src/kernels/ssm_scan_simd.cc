@@ -111,7 +111,7 @@ HWY_ATTR void PackBlock(const HeadScan& in, int64_t first, float* b_rows, float*
 
 // One token of one channel, two vectors of p.
 template <bool kOutput, bool kState>
-HWY_INLINE void Step(float b_n, float c_n, V alpha, V x0, V x1, V& h0, V& h1, V& y0, V& y1, V& out_energy,
+HWY_INLINE void Step(float b_n, float c_n, V alpha2, V x0, V x1, V& h0, V& h1, V& y0, V& y1, V& out_energy,
                      V& state_energy) {
   const D d;
   const V b = hn::Set(d, b_n), c = hn::Set(d, c_n);
@@ -128,9 +128,7 @@ HWY_INLINE void Step(float b_n, float c_n, V alpha, V x0, V x1, V& h0, V& h1, V&
     y1 = hn::MulAdd(c, h1, y1);
   }
   if constexpr (kState) {
-    const V s0 = hn::Mul(alpha, h0), s1 = hn::Mul(alpha, h1);
-    state_energy = hn::MulAdd(s0, s0, state_energy);
-    state_energy = hn::MulAdd(s1, s1, state_energy);
+    state_energy = hn::MulAdd(alpha2, hn::MulAdd(h0, h0, hn::Mul(h1, h1)), state_energy);
   }
 }
 
@@ -179,11 +177,14 @@ HWY_INLINE void ScanTile(const HeadScan& in, const Block& block, int n, const fl
     for (int t = segment.begin; t < segment.end; ++t, b += block.stride, c += block.stride) {
       const V x0 = hn::Load(d, x + t * 2 * L), x1 = hn::Load(d, x + t * 2 * L + L);
       V y0 = hn::Load(d, y + t * 2 * L), y1 = hn::Load(d, y + t * 2 * L + L);
-      const V alpha = kState ? hn::Set(d, block.alpha[t]) : zero;
-      Step<kOutput, kState>(b[0], c[0], alpha, x0, x1, h00, h01, y0, y1, e0, s0);
-      if constexpr (kChannels > 1) Step<kOutput, kState>(b[1], c[1], alpha, x0, x1, h10, h11, y0, y1, e1, s1);
-      if constexpr (kChannels > 2) Step<kOutput, kState>(b[2], c[2], alpha, x0, x1, h20, h21, y0, y1, e2, s2);
-      if constexpr (kChannels > 3) Step<kOutput, kState>(b[3], c[3], alpha, x0, x1, h30, h31, y0, y1, e3, s3);
+      const V alpha2 = kState ? hn::Set(d, block.alpha[t] * block.alpha[t]) : zero;
+      Step<kOutput, kState>(b[0], c[0], alpha2, x0, x1, h00, h01, y0, y1, e0, s0);
+      if constexpr (kChannels > 1)
+        Step<kOutput, kState>(b[1], c[1], alpha2, x0, x1, h10, h11, y0, y1, e1, s1);
+      if constexpr (kChannels > 2)
+        Step<kOutput, kState>(b[2], c[2], alpha2, x0, x1, h20, h21, y0, y1, e2, s2);
+      if constexpr (kChannels > 3)
+        Step<kOutput, kState>(b[3], c[3], alpha2, x0, x1, h30, h31, y0, y1, e3, s3);
       hn::Store(y0, d, y + t * 2 * L);
       hn::Store(y1, d, y + t * 2 * L + L);
     }
@@ -209,11 +210,11 @@ HWY_INLINE void ScanTile(const HeadScan& in, const Block& block, int n, const fl
   }
 }
 
-// All channels of one strip of p. With statistics three channels fill the sixteen registers of AVX2.
+// All channels of one strip of p, as many at a time as the sixteen registers of AVX2 hold with their sums.
 template <bool kOutput, bool kState>
 HWY_ATTR void ScanStrip(const HeadScan& in, const Block& block, const float* x, float* y, float* state,
                         int64_t state_stride) {
-  constexpr int kChannels = (kOutput || kState) ? 3 : 4;
+  constexpr int kChannels = kState ? 2 : kOutput ? 3 : 4;
   int n = 0;
   for (; n + kChannels <= in.N; n += kChannels) {
     ScanTile<kChannels, kOutput, kState>(in, block, n, x, y, state + n * state_stride, state_stride);

@@ -22,7 +22,7 @@ namespace HWY_NAMESPACE {
 namespace {
 
 // Weights of type `kType` that start at `row` (any alignment). At(k) is one value, Load(d, k) the vector from
-// k on; a vector of Q8_0 must not cross a block, which vectors of at most 32 lanes at multiples of it do not.
+// k on. Q8_0 comes as a scale and a vector of integers.
 template <DType kType>
 struct StoredRow;
 
@@ -58,6 +58,29 @@ struct StoredRow<DType::kBF16> {
   }
 };
 
+// Half-precision bit patterns to float32, exact on every target. Where there is no instruction for it,
+// exponent and mantissa are moved into place and multiplied by 2^112, which is right for subnormals too;
+// infinities and NaN get their exponent by hand (Highway's own conversion leaves those two to chance).
+template <class D>
+HWY_INLINE hwy::HWY_NAMESPACE::Vec<D> FromHalfBits(
+    D d, hwy::HWY_NAMESPACE::Vec<hwy::HWY_NAMESPACE::Rebind<uint16_t, D>> bits16) {
+  namespace hn = hwy::HWY_NAMESPACE;
+#if HWY_TARGET <= HWY_AVX2 && HWY_ARCH_X86 && !defined(HWY_DISABLE_F16C)
+  return hn::PromoteTo(d, hn::BitCast(hn::Rebind<hwy::float16_t, D>(), bits16));
+#else
+  const hn::Rebind<uint32_t, D> d32;
+  const hn::Rebind<int32_t, D> di32;
+  const auto bits = hn::PromoteTo(d32, bits16);
+  const auto sign = hn::ShiftLeft<16>(hn::And(bits, hn::Set(d32, 0x8000u)));
+  const auto magnitude = hn::And(bits, hn::Set(d32, 0x7fffu));
+  const auto shifted = hn::ShiftLeft<13>(magnitude);
+  const auto scaled = hn::BitCast(d32, hn::Mul(hn::BitCast(d, shifted), hn::Set(d, 0x1.0p112f)));
+  const auto special = hn::Or(shifted, hn::Set(d32, 0x7f800000u));
+  const auto is_special = hn::Gt(hn::BitCast(di32, magnitude), hn::Set(di32, 0x7bff));
+  return hn::BitCast(d, hn::Or(hn::IfThenElse(hn::RebindMask(d32, is_special), special, scaled), sign));
+#endif
+}
+
 template <>
 struct StoredRow<DType::kF16> {
   const std::byte* row;
@@ -68,27 +91,8 @@ struct StoredRow<DType::kF16> {
   }
   template <class D>
   HWY_INLINE hwy::HWY_NAMESPACE::Vec<D> Load(D d, int64_t k) const {
-    namespace hn = hwy::HWY_NAMESPACE;
-    // Moves exponent and mantissa into place and multiplies by 2^112: exact, subnormals included, on every
-    // target; infinities and NaN get their exponent back by hand. Highway's own conversion leaves those two
-    // to chance where there is no F16C.
-    const hn::Rebind<uint16_t, D> d16;
-    const hn::Rebind<uint32_t, D> d32;
-    const auto bits = hn::PromoteTo(d32, hn::LoadU(d16, reinterpret_cast<const uint16_t*>(row) + k));
-#if HWY_TARGET <= HWY_AVX2 && !defined(HWY_DISABLE_F16C)
-    (void)bits;
-    const hn::Rebind<hwy::float16_t, D> dh;
-    return hn::PromoteTo(d, hn::LoadU(dh, reinterpret_cast<const hwy::float16_t*>(row) + k));
-#else
-    const auto sign = hn::ShiftLeft<16>(hn::And(bits, hn::Set(d32, 0x8000u)));
-    const auto magnitude = hn::And(bits, hn::Set(d32, 0x7fffu));
-    const auto scaled = hn::Mul(hn::BitCast(d, hn::ShiftLeft<13>(magnitude)), hn::Set(d, 0x1.0p112f));
-    const auto special = hn::Or(hn::ShiftLeft<13>(magnitude), hn::Set(d32, 0x7f800000u));
-    const auto is_special =
-        hn::Gt(hn::BitCast(hn::Rebind<int32_t, D>(), magnitude), hn::Set(hn::Rebind<int32_t, D>(), 0x7bff));
-    const auto value = hn::IfThenElse(hn::RebindMask(d32, is_special), special, hn::BitCast(d32, scaled));
-    return hn::BitCast(d, hn::Or(value, sign));
-#endif
+    const hwy::HWY_NAMESPACE::Rebind<uint16_t, D> d16;
+    return FromHalfBits(d, hwy::HWY_NAMESPACE::LoadU(d16, reinterpret_cast<const uint16_t*>(row) + k));
   }
 };
 
@@ -96,39 +100,40 @@ template <>
 struct StoredRow<DType::kQ8_0> {
   static constexpr int64_t kBlock = 32, kBlockBytes = 34;
   const std::byte* row;
-  // F32FromF16 without its branches and without the call.
-  HWY_INLINE float Scale(int64_t k) const {
+  // The scale of the block that holds k, in every lane.
+  template <class D>
+  HWY_INLINE hwy::HWY_NAMESPACE::Vec<D> Scale(D d, int64_t k) const {
     uint16_t bits;
     std::memcpy(&bits, row + k / kBlock * kBlockBytes, sizeof(bits));
-    const uint32_t magnitude = bits & 0x7fffu, sign = static_cast<uint32_t>(bits & 0x8000u) << 16;
-    const float scaled = std::bit_cast<float>(magnitude << 13) * 0x1.0p112f;
-    const uint32_t value =
-        magnitude > 0x7bffu ? magnitude << 13 | 0x7f800000u : std::bit_cast<uint32_t>(scaled);
-    return std::bit_cast<float>(value | sign);
+    return FromHalfBits(d, hwy::HWY_NAMESPACE::Set(hwy::HWY_NAMESPACE::Rebind<uint16_t, D>(), bits));
   }
-  HWY_INLINE float At(int64_t k) const {
-    int8_t value;
-    std::memcpy(&value, row + k / kBlock * kBlockBytes + 2 + k % kBlock, 1);
-    return Scale(k) * static_cast<float>(value);
-  }
+  // The stored integers from k on, not yet multiplied.
   template <class D>
-  HWY_INLINE hwy::HWY_NAMESPACE::Vec<D> Load(D d, int64_t k) const {
+  HWY_INLINE hwy::HWY_NAMESPACE::Vec<D> Integers(D d, int64_t k) const {
     namespace hn = hwy::HWY_NAMESPACE;
-    const hn::Rebind<int8_t, D> d8;
-    const hn::Rebind<int32_t, D> d32;
     const std::byte* values = row + k / kBlock * kBlockBytes + 2 + k % kBlock;
-    const auto bytes = hn::LoadU(d8, reinterpret_cast<const int8_t*>(values));
-    return hn::Mul(hn::ConvertTo(d, hn::PromoteTo(d32, bytes)), hn::Set(d, Scale(k)));
+    const auto bytes = hn::LoadU(hn::Rebind<int8_t, D>(), reinterpret_cast<const int8_t*>(values));
+    return hn::ConvertTo(d, hn::PromoteTo(hn::Rebind<int32_t, D>(), bytes));
   }
 };
 
 // out[i] = weight first + i of the row, i < count.
 template <DType kType, class D>
 HWY_INLINE void WidenRow(D d, StoredRow<kType> row, int64_t first, int64_t count, float* HWY_RESTRICT out) {
-  const int64_t L = static_cast<int64_t>(hwy::HWY_NAMESPACE::Lanes(d));
-  int64_t i = 0;
-  for (; i + L <= count; i += L) hwy::HWY_NAMESPACE::StoreU(row.Load(d, first + i), d, out + i);
-  for (; i < count; ++i) out[i] = row.At(first + i);
+  namespace hn = hwy::HWY_NAMESPACE;
+  const int64_t L = static_cast<int64_t>(hn::Lanes(d));
+  if constexpr (kType == DType::kQ8_0) {  // first and count are whole blocks
+    for (int64_t i = 0; i < count; i += row.kBlock) {
+      const auto scale = row.Scale(d, first + i);
+      for (int64_t j = 0; j < row.kBlock; j += L) {
+        hn::StoreU(hn::Mul(row.Integers(d, first + i + j), scale), d, out + i + j);
+      }
+    }
+  } else {
+    int64_t i = 0;
+    for (; i + L <= count; i += L) hn::StoreU(row.Load(d, first + i), d, out + i);
+    for (; i < count; ++i) out[i] = row.At(first + i);
+  }
 }
 
 // Calls body with the run-time type as a compile-time constant.
