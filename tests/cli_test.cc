@@ -4,6 +4,7 @@
 
 #include <filesystem>
 
+#include "base/file.h"
 #include "base/json.h"
 #include "tests/support/golden.h"
 #include "tests/support/run_ghost.h"
@@ -132,7 +133,7 @@ class ForwardTest : public testing::TestWithParam<std::string> {};
 TEST_P(ForwardTest, WritesWhatTheReferenceComputes) {
   const GoldenCase golden(GetParam());
   const TempDir dir;
-  for (const std::string& mode : {"", "--stepwise"}) {
+  for (const std::string mode : {"", "--stepwise"}) {
     std::vector<std::string> arguments = {"forward", golden.dir(), "--input", golden.dir() + "/expected.safetensors",
                                           "--output", dir.File("out.safetensors"), "--hidden-states", "--force",
                                           "--quiet", "--norm-groups", "full"};

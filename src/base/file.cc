@@ -57,7 +57,12 @@ bool DirectoryExists(const std::string& path) {
 
 AtomicFile::AtomicFile(std::string path, bool overwrite) : path_(std::move(path)) {
   struct stat info {};
-  if (!overwrite && ::lstat(path_.c_str(), &info) == 0) {
+  const bool exists = ::lstat(path_.c_str(), &info) == 0;
+  // Renaming over a device, a link or a folder would replace it, not write to it.
+  if (exists && !S_ISREG(info.st_mode)) {
+    throw Error(ErrorKind::kCannotCreate, "output exists and is not a regular file", {.file = path_});
+  }
+  if (exists && !overwrite) {
     throw Error(ErrorKind::kCannotCreate, "output exists already",
                 {.file = path_, .hint = "choose another name, or say --force"});
   }

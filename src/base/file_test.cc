@@ -48,6 +48,17 @@ TEST_F(FileTest, ExistingTargetIsRefusedWithoutOverwrite) {
   }
 }
 
+TEST_F(FileTest, DevicesLinksAndFoldersAreNotReplaced) {
+  WriteFileAtomically(dir_ + "/a", "old");
+  fs::create_symlink(dir_ + "/a", dir_ + "/link");
+  fs::create_directory(dir_ + "/folder");
+  for (const std::string& target : {dir_ + "/link", dir_ + "/folder", std::string("/dev/null")}) {
+    EXPECT_THROW(WriteFileAtomically(target, "new"), Error) << target;
+  }
+  EXPECT_EQ(ReadFile(dir_ + "/a"), "old");
+  EXPECT_TRUE(fs::is_character_file("/dev/null"));
+}
+
 TEST_F(FileTest, MissingFolderAndMissingFileAndTooLarge) {
   EXPECT_THROW(WriteFileAtomically(dir_ + "/no/such/a", "x"), Error);
   EXPECT_THROW(ReadFile(dir_ + "/missing"), Error);
