@@ -3,7 +3,6 @@
 
 #include <array>
 #include <cstdint>
-#include <optional>
 #include <string_view>
 
 #include "io/gguf.h"
@@ -18,7 +17,6 @@ inline constexpr const char* kGgufAlignmentKey = "general.alignment";
 inline constexpr uint64_t kGgufMaxNameBytes = 63;
 inline constexpr int kGgufMaxDims = 4;
 
-inline constexpr uint32_t kGgufString = 8;
 inline constexpr uint32_t kGgufArray = 9;
 inline constexpr uint32_t kGgufTypeCount = 13;
 
