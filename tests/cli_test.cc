@@ -40,6 +40,8 @@ struct Refused {
   const char* mentions;
 };
 
+std::ostream& operator<<(std::ostream& out, const Refused& refused) { return out << refused.name; }
+
 class RefusedTest : public testing::TestWithParam<Refused> {};
 
 TEST_P(RefusedTest, EndsWithItsCodeAndSaysWhy) {
@@ -66,12 +68,12 @@ INSTANTIATE_TEST_SUITE_P(
         Refused{"bad_threads", {"inspect", kBf16Case, "--threads", "-2"}, 64, "threads"},
         Refused{"no_such_model", {"inspect", "no/such/model"}, 66, "no/such/model"},
         Refused{"not_a_checkpoint", {"inspect", "src"}, 66, "config.json"},
-        Refused{"not_a_model_file", {"inspect", "README.md"}, 65, "README.md"},
+        Refused{"not_a_model_file", {"inspect", "test.sh"}, 65, "test.sh"},
         Refused{"no_tokenizer", {"generate", kBf16Case, "--prompt", "x"}, 66, "--tokenizer"},
         Refused{"tokenizer_missing", {"generate", kBf16Case, "--tokenizer", "no/such.json"}, 66, "no/such.json"},
         Refused{"tokenize_nothing", {"tokenize", "--tokenizer", kByteTokenizer}, 64, "--text"},
         Refused{"tokenize_without_tokenizer", {"tokenize", "--text", "x"}, 64, "--tokenizer"},
-        Refused{"tokenize_two_inputs", {"tokenize", "--tokenizer", kByteTokenizer, "--text", "x", "--file", "README.md"},
+        Refused{"tokenize_two_inputs", {"tokenize", "--tokenizer", kByteTokenizer, "--text", "x", "--file", "test.sh"},
                 64, "exactly one"},
         Refused{"decode_words", {"tokenize", "--tokenizer", kByteTokenizer, "--decode", "--text", "1 two"}, 64, "two"},
         Refused{"decode_unknown_id", {"tokenize", "--tokenizer", kByteTokenizer, "--decode", "--text", "99999"}, 64, "99999"},
@@ -83,8 +85,8 @@ INSTANTIATE_TEST_SUITE_P(
         Refused{"forward_output_folder", {"forward", kBf16Case, "--input", kBf16Case + "/expected.safetensors", "--output",
                                           "no/such/folder/out.safetensors", "--quiet"}, 73, "no/such/folder"},
         Refused{"forward_output_exists", {"forward", kBf16Case, "--input", kBf16Case + "/expected.safetensors", "--output",
-                                          "README.md"}, 73, "README.md"},
-        Refused{"eval_unknown_task", {"eval", kBf16Case, "--task", "glue", "--data", "README.md"}, 64, "glue"},
+                                          kBf16Case + "/config.json"}, 73, "config.json"},
+        Refused{"eval_unknown_task", {"eval", kBf16Case, "--task", "glue", "--data", "test.sh"}, 64, "glue"},
         Refused{"eval_no_data", {"eval", kBf16Case}, 64, "--data"},
         Refused{"eval_unknown_variant", {"eval", kBf16Case, "--variant", "word", "--input", "x"}, 64, "word"},
         Refused{"eval_data_missing", {"eval", kBf16Case, "--data", "no.txt", "--tokenizer", kByteTokenizer}, 66, "no.txt"},

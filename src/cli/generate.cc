@@ -10,8 +10,10 @@ namespace {
 
 OrderedJson RunGenerate(const GenerateOptions& options) {
   if (options.common.json) return Generate(options, nullptr);
-  fmt::print("{}", options.prompt);
-  return Generate(options, [](const std::string& piece) {
+  bool started = false;  // the prompt is shown once the model is there and has something to add
+  return Generate(options, [&](const std::string& piece) {
+    if (!started) std::fwrite(options.prompt.data(), 1, options.prompt.size(), stdout);
+    started = true;
     std::fwrite(piece.data(), 1, piece.size(), stdout);
     std::fflush(stdout);
   });

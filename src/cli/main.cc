@@ -28,6 +28,11 @@ int Run(int argc, char** argv) {
   AddEval(app);
   AddBench(app);
   AddRandomModel(app);
+  // CLI11 would only say that a subcommand is required.
+  const auto is_named = [&](const CLI::App* verb) { return verb->get_name() == argv[1]; };
+  if (argc > 1 && argv[1][0] != '-' && app.get_subcommands(is_named).empty()) {
+    throw Error(ErrorKind::kUsage, "unknown verb", {.actual = argv[1], .hint = "ghost --help lists them"});
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
