@@ -5,12 +5,13 @@ namespace ghost {
 
 struct MachineLimits {
   double fma_flops = 0;           // float32 multiply-adds on registers only, 2 per lane
-  double gemm_flops = 0;          // the best of the linked matrix products, 2048^3
+  double gemm_flops = 0;          // the better of MatMul and OpenBLAS, 2048^3
   double read_bytes_per_s = 0;    // a sum over a buffer much larger than the caches
   double update_bytes_per_s = 0;  // x = a * x + b over such a buffer; bytes read plus bytes written
 };
 
-// With the current NumThreads(); each figure is the best of several repeats. Takes under 5 seconds and 1 GB.
+// With the current NumThreads(); each figure is the best of several repeats. Takes about 2 seconds and 512
+// MB.
 MachineLimits MeasureMachineLimits();
 
 }  // namespace ghost
