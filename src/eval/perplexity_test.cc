@@ -9,24 +9,12 @@
 #include "kernels/softmax.h"
 #include "model/random_model.h"
 #include "model/runner.h"
+#include "tests/support/tiny_config.h"
 
 namespace ghost {
 namespace {
 
-Model TinyModel() {
-  ModelConfig config;
-  config.family = "mamba2";
-  config.d_model = 16;
-  config.vocab_size = config.token_count = 11;
-  BlockDims dims;
-  dims.d_model = 16;
-  dims.num_heads = 4;
-  dims.head_dim = 8;
-  dims.conv_width = 4;
-  dims.group_begin = UniformGroups(1, 6);
-  config.blocks.assign(1, dims);
-  return MakeRandomModel(config, DType::kF32, 11);
-}
+Model TinyModel() { return MakeRandomModel(TinyConfig(1, 6, /*vocab_size=*/11), DType::kF32, 11); }
 
 std::vector<int32_t> Tokens(int count) {
   std::vector<int32_t> tokens;

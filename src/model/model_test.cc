@@ -15,24 +15,10 @@
 #include "model/runtime_support.h"
 #include "model/sampler.h"
 #include "tests/support/temp_dir.h"
+#include "tests/support/tiny_config.h"
 
 namespace ghost {
 namespace {
-
-ModelConfig TinyConfig(int groups, int state_dim) {
-  ModelConfig config;
-  config.family = "mamba2";
-  config.d_model = 32;
-  config.vocab_size = config.token_count = 50;
-  BlockDims dims;
-  dims.d_model = 32;
-  dims.num_heads = 8;
-  dims.head_dim = 8;
-  dims.conv_width = 4;
-  dims.group_begin = UniformGroups(groups, state_dim);
-  config.blocks.assign(2, dims);
-  return config;
-}
 
 std::vector<int32_t> SomeTokens(int64_t count) {
   std::vector<int32_t> tokens;

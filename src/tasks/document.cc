@@ -28,6 +28,7 @@ void FinishDocument(OrderedJson& document, const Timer& timer) {
   document["threads"] = NumThreads();
   document["wall_seconds"] = timer.Seconds();
   document["peak_rss_bytes"] = PeakRssBytes();
+  document["anonymous_rss_bytes"] = AnonymousRssBytes();
 }
 
 }  // namespace ghost

@@ -18,7 +18,7 @@ OrderedJson DescribeModel(const Checkpoint& checkpoint);
 // chance has no part.
 OrderedJson MakeDocument(const std::string& schema, OrderedJson model, OrderedJson options, OrderedJson seed = nullptr);
 
-// Adds threads, wall_seconds and peak_rss_bytes at the end of the work.
+// Adds threads, wall_seconds, peak_rss_bytes (mapped files included) and anonymous_rss_bytes (without them, at the end).
 void FinishDocument(OrderedJson& document, const Timer& timer);
 
 }  // namespace ghost
