@@ -70,34 +70,65 @@ INSTANTIATE_TEST_SUITE_P(
         Refused{"not_a_checkpoint", {"inspect", "src"}, 66, "config.json"},
         Refused{"not_a_model_file", {"inspect", "test.sh"}, 65, "test.sh"},
         Refused{"no_tokenizer", {"generate", kBf16Case, "--prompt", "x"}, 66, "--tokenizer"},
-        Refused{"tokenizer_missing", {"generate", kBf16Case, "--tokenizer", "no/such.json"}, 66, "no/such.json"},
+        Refused{
+            "tokenizer_missing", {"generate", kBf16Case, "--tokenizer", "no/such.json"}, 66, "no/such.json"},
         Refused{"tokenize_nothing", {"tokenize", "--tokenizer", kByteTokenizer}, 64, "--text"},
         Refused{"tokenize_without_tokenizer", {"tokenize", "--text", "x"}, 64, "--tokenizer"},
-        Refused{"tokenize_two_inputs", {"tokenize", "--tokenizer", kByteTokenizer, "--text", "x", "--file", "test.sh"},
-                64, "exactly one"},
-        Refused{"decode_words", {"tokenize", "--tokenizer", kByteTokenizer, "--decode", "--text", "1 two"}, 64, "two"},
-        Refused{"decode_unknown_id", {"tokenize", "--tokenizer", kByteTokenizer, "--decode", "--text", "99999"}, 64, "99999"},
+        Refused{"tokenize_two_inputs",
+                {"tokenize", "--tokenizer", kByteTokenizer, "--text", "x", "--file", "test.sh"},
+                64,
+                "exactly one"},
+        Refused{"decode_words",
+                {"tokenize", "--tokenizer", kByteTokenizer, "--decode", "--text", "1 two"},
+                64,
+                "two"},
+        Refused{"decode_unknown_id",
+                {"tokenize", "--tokenizer", kByteTokenizer, "--decode", "--text", "99999"},
+                64,
+                "99999"},
         Refused{"forward_no_input", {"forward", kBf16Case, "--output", "x"}, 64, "--input"},
-        Refused{"forward_input_missing", {"forward", kBf16Case, "--input", "no.safetensors", "--output", "no/x"}, 66,
+        Refused{"forward_input_missing",
+                {"forward", kBf16Case, "--input", "no.safetensors", "--output", "no/x"},
+                66,
                 "no.safetensors"},
-        Refused{"forward_without_ids", {"forward", kBf16Case, "--input", kBf16Case + "/model.safetensors", "--output", "no/x"},
-                65, "input_ids"},
-        Refused{"forward_output_folder", {"forward", kBf16Case, "--input", kBf16Case + "/expected.safetensors", "--output",
-                                          "no/such/folder/out.safetensors", "--quiet"}, 73, "no/such/folder"},
-        Refused{"forward_output_exists", {"forward", kBf16Case, "--input", kBf16Case + "/expected.safetensors", "--output",
-                                          kBf16Case + "/config.json"}, 73, "config.json"},
+        Refused{"forward_without_ids",
+                {"forward", kBf16Case, "--input", kBf16Case + "/model.safetensors", "--output", "no/x"},
+                65,
+                "input_ids"},
+        Refused{"forward_output_folder",
+                {"forward", kBf16Case, "--input", kBf16Case + "/expected.safetensors", "--output",
+                 "no/such/folder/out.safetensors", "--quiet"},
+                73,
+                "no/such/folder"},
+        Refused{"forward_output_exists",
+                {"forward", kBf16Case, "--input", kBf16Case + "/expected.safetensors", "--output",
+                 kBf16Case + "/config.json"},
+                73,
+                "config.json"},
         Refused{"eval_unknown_task", {"eval", kBf16Case, "--task", "glue", "--data", "test.sh"}, 64, "glue"},
         Refused{"eval_no_data", {"eval", kBf16Case}, 64, "--data"},
         Refused{"eval_unknown_variant", {"eval", kBf16Case, "--variant", "word", "--input", "x"}, 64, "word"},
-        Refused{"eval_data_missing", {"eval", kBf16Case, "--data", "no.txt", "--tokenizer", kByteTokenizer}, 66, "no.txt"},
-        Refused{"eval_too_short", {"eval", kBf16Case, "--data", ".gitignore", "--tokenizer", kByteTokenizer}, 64, "too short"},
+        Refused{"eval_data_missing",
+                {"eval", kBf16Case, "--data", "no.txt", "--tokenizer", kByteTokenizer},
+                66,
+                "no.txt"},
+        Refused{"eval_too_short",
+                {"eval", kBf16Case, "--data", ".gitignore", "--tokenizer", kByteTokenizer},
+                64,
+                "too short"},
         Refused{"bench_nothing", {"bench"}, 64, "--shape"},
         Refused{"bench_both", {"bench", kBf16Case, "--shape", "mamba2-130m"}, 64, "--shape"},
         Refused{"bench_unknown_shape", {"bench", "--shape", "mamba9"}, 64, "mamba2-130m"},
         Refused{"bench_bad_batch", {"bench", kBf16Case, "--batch", "1,x"}, 64, "--batch"},
         Refused{"bench_bad_repeats", {"bench", kBf16Case, "--repeats", "0"}, 64, "repeats"},
-        Refused{"random_bad_dtype", {"random-model", "--shape", "mamba2-130m", "--dtype", "int4", "--output", "no/x"}, 64, "int4"},
-        Refused{"random_output_exists", {"random-model", "--shape", "mamba2-130m", "--output", "src"}, 73, "src"}),
+        Refused{"random_bad_dtype",
+                {"random-model", "--shape", "mamba2-130m", "--dtype", "int4", "--output", "no/x"},
+                64,
+                "int4"},
+        Refused{"random_output_exists",
+                {"random-model", "--shape", "mamba2-130m", "--output", "src"},
+                73,
+                "src"}),
     [](const auto& test) { return std::string(test.param.name); });
 
 TEST(Cli, HelpOfEveryVerbOpensWithAnExample) {
@@ -136,9 +167,17 @@ TEST_P(ForwardTest, WritesWhatTheReferenceComputes) {
   const GoldenCase golden(GetParam());
   const TempDir dir;
   for (const std::string mode : {"", "--stepwise"}) {
-    std::vector<std::string> arguments = {"forward", golden.dir(), "--input", golden.dir() + "/expected.safetensors",
-                                          "--output", dir.File("out.safetensors"), "--hidden-states", "--force",
-                                          "--quiet", "--norm-groups", "full"};
+    std::vector<std::string> arguments = {"forward",
+                                          golden.dir(),
+                                          "--input",
+                                          golden.dir() + "/expected.safetensors",
+                                          "--output",
+                                          dir.File("out.safetensors"),
+                                          "--hidden-states",
+                                          "--force",
+                                          "--quiet",
+                                          "--norm-groups",
+                                          "full"};
     if (!mode.empty()) arguments.push_back(mode);
     const RunResult run = RunGhost(arguments);
     ASSERT_EQ(run.exit_code, 0) << run.err;
@@ -172,7 +211,9 @@ TEST(Cli, OutputIsTheSameForEveryNumberOfThreads) {
   for (const char* threads : {"1", "2", "4"}) {
     const std::string out = dir.File(std::string("out") + threads);
     ASSERT_EQ(RunGhost({"forward", kBf16Case, "--input", kBf16Case + "/expected.safetensors", "--output", out,
-                        "--hidden-states", "--threads", threads, "--quiet"}).exit_code, 0);
+                        "--hidden-states", "--threads", threads, "--quiet"})
+                  .exit_code,
+              0);
     const std::string bytes = ReadFile(out);
     if (first.empty()) first = bytes;
     EXPECT_EQ(bytes, first) << threads;
@@ -182,7 +223,8 @@ TEST(Cli, OutputIsTheSameForEveryNumberOfThreads) {
 TEST(Cli, TokenizeGoesThereAndBack) {
   const RunResult ids = RunGhost({"tokenize", "--tokenizer", kByteTokenizer, "--text", "Hi \xc3\xa9"});
   EXPECT_EQ(ids.out, "72 105 32 195 169\n");
-  const RunResult text = RunGhost({"tokenize", "--tokenizer", kByteTokenizer, "--decode", "--text", "72 105 32 195 169"});
+  const RunResult text =
+      RunGhost({"tokenize", "--tokenizer", kByteTokenizer, "--decode", "--text", "72 105 32 195 169"});
   EXPECT_EQ(text.out, "Hi \xc3\xa9");
   const TempDir dir;
   const std::string lines = dir.Write("in.jsonl", "{\"text\": \"ab\"}\n{\"text\": \"\"}\n");
@@ -195,21 +237,23 @@ TEST(Cli, TokenizeGoesThereAndBack) {
 }
 
 TEST(Cli, GenerateIsRepeatable) {
-  const std::vector<std::string> arguments = {"generate", kBf16Case, "--tokenizer", kByteTokenizer, "--prompt", "state",
-                                              "--max-tokens", "20", "--temperature", "0.7", "--seed", "5"};
+  const std::vector<std::string> arguments = {"generate",      kBf16Case, "--tokenizer",  kByteTokenizer,
+                                              "--prompt",      "state",   "--max-tokens", "20",
+                                              "--temperature", "0.7",     "--seed",       "5"};
   const Json once = RunJson(arguments), twice = RunJson(arguments);
   ExpectDocument(once, "ghost.generate/1");
   EXPECT_EQ(once["ids"].size(), 20u);
   EXPECT_EQ(once["ids"], twice["ids"]);
   EXPECT_EQ(once["prompt_ids"], Json({115, 116, 97, 116, 101}));
-  const RunResult streamed = RunGhost({"generate", kBf16Case, "--tokenizer", kByteTokenizer, "--prompt", "state",
-                                       "--max-tokens", "3"});
+  const RunResult streamed = RunGhost(
+      {"generate", kBf16Case, "--tokenizer", kByteTokenizer, "--prompt", "state", "--max-tokens", "3"});
   EXPECT_EQ(streamed.exit_code, 0);
   EXPECT_THAT(streamed.out, StartsWith("state"));
 }
 
 TEST(Cli, VocabularyMismatchIsNamed) {
-  // 277 tokens belong to the state-spaces case; a tokenizer with more ids than the model has rows is another model's.
+  // 277 tokens belong to the state-spaces case; a tokenizer with more ids than the model has rows is another
+  // model's.
   const TempDir dir;
   Json tokenizer = LoadJson(kByteTokenizer);
   tokenizer["model"]["vocab"]["far"] = 100000;
@@ -233,13 +277,15 @@ TEST(Cli, TokenIdsOutsideTheVocabularyAreNamed) {
 TEST(Cli, RandomModelLoadsAndBenchComparesTwo) {
   const TempDir dir;
   const std::string model = dir.File("random");
-  ASSERT_EQ(RunGhost({"random-model", "--shape", "mamba2-130m", "--layers", "1", "--output", model}).exit_code, 0);
+  ASSERT_EQ(
+      RunGhost({"random-model", "--shape", "mamba2-130m", "--layers", "1", "--output", model}).exit_code, 0);
   EXPECT_EQ(RunJson({"inspect", model})["num_layers"], 1);
-  const Json bench = RunJson({"bench", kBf16Case, "--compare", model, "--batch", "1,2", "--prefill", "8", "--decode", "2",
-                              "--repeats", "2", "--quiet"});
+  const Json bench = RunJson({"bench", kBf16Case, "--compare", model, "--batch", "1,2", "--prefill", "8",
+                              "--decode", "2", "--repeats", "2", "--quiet"});
   ExpectDocument(bench, "ghost.bench/1");
   EXPECT_EQ(bench["rows"].size(), 6u);  // prefill and two batches, two models each
-  for (const char* limit : {"fma_gflops", "gemm_gflops", "read_gbytes_per_second", "update_gbytes_per_second"}) {
+  for (const char* limit :
+       {"fma_gflops", "gemm_gflops", "read_gbytes_per_second", "update_gbytes_per_second"}) {
     EXPECT_GT(bench["limits"][limit].get<double>(), 0.0) << limit;
   }
   for (const Json& row : bench["rows"]) EXPECT_GT(row["tokens_per_second"].get<double>(), 0.0);

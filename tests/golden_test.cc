@@ -13,9 +13,9 @@ namespace ghost {
 namespace {
 
 struct Outputs {
-  std::vector<float> logits;                // (B, L, V)
-  std::vector<std::vector<float>> hidden;   // per layer (B, L, M), then the final norm
-  std::vector<std::vector<float>> states;   // per layer (B, H, P, N)
+  std::vector<float> logits;               // (B, L, V)
+  std::vector<std::vector<float>> hidden;  // per layer (B, L, M), then the final norm
+  std::vector<std::vector<float>> states;  // per layer (B, H, P, N)
 };
 
 void Append(std::vector<float>& to, ConstView rows) {
@@ -29,7 +29,8 @@ Outputs RunWhole(const Model& model, const GoldenCase& golden) {
   std::vector<SequenceState> states;
   for (int64_t b = 0; b < golden.batch(); ++b) states.emplace_back(model.config());
   std::vector<SequenceInput> inputs;
-  for (int64_t b = 0; b < golden.batch(); ++b) inputs.push_back({golden.row(b), &states[static_cast<size_t>(b)]});
+  for (int64_t b = 0; b < golden.batch(); ++b)
+    inputs.push_back({golden.row(b), &states[static_cast<size_t>(b)]});
   Runner runner(model);
   const ConstView hidden = runner.Forward(
       inputs, [&](int layer, ConstView rows) { Append(out.hidden[static_cast<size_t>(layer)], rows); });
@@ -58,7 +59,8 @@ std::vector<float> RunStepwise(const Model& model, const GoldenCase& golden) {
     }
     const ConstView rows = runner.Logits(runner.Forward(inputs));
     for (int64_t b = 0; b < golden.batch(); ++b) {
-      std::memcpy(logits.data() + static_cast<size_t>(b * golden.length() + t) * V, rows.Row(b), V * sizeof(float));
+      std::memcpy(logits.data() + static_cast<size_t>(b * golden.length() + t) * V, rows.Row(b),
+                  V * sizeof(float));
     }
   }
   return logits;
@@ -92,7 +94,8 @@ TEST_P(GoldenTest, LogitsHiddenAndStatesMatchTheReference) {
 
 TEST_P(GoldenTest, GroupedNormMatchesTheOriginalCode) {
   const Model model = Load(NormGrouping::kGrouped);
-  const std::string name = golden_.Has("grouped.logits") ? "grouped.logits" : "logits";  // the same for one group
+  const std::string name =
+      golden_.Has("grouped.logits") ? "grouped.logits" : "logits";  // the same for one group
   EXPECT_LE(MaxAbsDifference(RunWhole(model, golden_).logits, golden_.Expected(name)), kLogitsLimit);
 }
 

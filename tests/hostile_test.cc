@@ -1,5 +1,6 @@
-// Every hostile file of the readers' tables, and checkpoints that are well formed but wrong as models, through the
-// command line: the right exit code, a message that names file and culprit, no crash, no allocation by a lie.
+// Every hostile file of the readers' tables, and checkpoints that are well formed but wrong as models,
+// through the command line: the right exit code, a message that names file and culprit, no crash, no
+// allocation by a lie.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -20,7 +21,8 @@ namespace {
 using testing::HasSubstr;
 
 const std::string kGoodModel = "tests/golden/m2_g1_n16_tied";
-// The program, its libraries and thread stacks take about 300 MB of address space; these files are a few hundred bytes.
+// The program, its libraries and thread stacks take about 300 MB of address space; these files are a few
+// hundred bytes.
 constexpr size_t kAddressSpace = size_t{1} << 30;
 
 void ExpectRun(const std::string& model, int exit_code, const std::vector<std::string>& mentions) {
@@ -49,7 +51,9 @@ std::vector<HostileFile> AllHostileFiles() {
 
 // The name under which a checkpoint directory looks for a file of that kind.
 std::string NameInCheckpoint(const std::string& open) {
-  if (open.ends_with(".index.json")) return open.find(".bin") == std::string::npos ? "model.safetensors.index.json" : "pytorch_model.bin.index.json";
+  if (open.ends_with(".index.json"))
+    return open.find(".bin") == std::string::npos ? "model.safetensors.index.json"
+                                                  : "pytorch_model.bin.index.json";
   if (open.ends_with(".safetensors")) return "model.safetensors";
   if (open.ends_with(".gguf")) return open;
   return "pytorch_model.bin";
@@ -93,7 +97,10 @@ std::vector<WrongModel> WrongModels() {
   };
   return {
       {"other_family", config_only("model_type", "bert"), 65, {"config.json", "bert"}},
-      {"vocabulary_larger", config_only("vocab_size", 300), 65, {"backbone.embeddings.weight", "(300, 32)", "(256, 32)"}},
+      {"vocabulary_larger",
+       config_only("vocab_size", 300),
+       65,
+       {"backbone.embeddings.weight", "(300, 32)", "(256, 32)"}},
       {"vocabulary_smaller", config_only("vocab_size", 100), 65, {"backbone.embeddings.weight"}},
       {"state_larger", config_only("state_size", 32), 65, {"in_proj.weight", "conv1d.weight", "(196, 32)"}},
       {"fewer_layers", config_only("num_hidden_layers", 1), 65, {kInProj, "unknown"}},
@@ -107,19 +114,52 @@ std::vector<WrongModel> WrongModels() {
       {"heads", config_only("num_heads", 5), 65, {"config.json"}},
       {"huge_width", config_only("hidden_size", 1000000000), 65, {"hidden_size"}},
       {"huge_vocabulary", config_only("vocab_size", 1000000000000), 65, {"vocab_size"}},
-      {"nan_epsilon", config_only("layer_norm_epsilon", Json::parse(R"({"__float__": "NaN"})")), 65, {"layer_norm_epsilon"}},
-      {"nan_limit", config_only("time_step_limit", Json::parse(R"([0.0, {"__float__": "NaN"}])")), 65, {"time_step_limit"}},
+      {"nan_epsilon",
+       config_only("layer_norm_epsilon", Json::parse(R"({"__float__": "NaN"})")),
+       65,
+       {"layer_norm_epsilon"}},
+      {"nan_limit",
+       config_only("time_step_limit", Json::parse(R"([0.0, {"__float__": "NaN"}])")),
+       65,
+       {"time_step_limit"}},
       {"text_state", config_only("state_size", "16"), 65, {"state_size"}},
-      {"missing_tensor", [](Json&, auto& t) { t.erase(kInProj); }, 65, {kInProj, "missing", "model.safetensors"}},
-      {"extra_tensor", [](Json&, auto& t) { Resize(t, "backbone.extra", Shape{3}); }, 65, {"backbone.extra", "unknown"}},
-      {"transposed", [](Json&, auto& t) { Resize(t, kInProj, Shape{32, 164}); }, 65, {kInProj, "(164, 32)", "(32, 164)"}},
+      {"missing_tensor",
+       [](Json&, auto& t) { t.erase(kInProj); },
+       65,
+       {kInProj, "missing", "model.safetensors"}},
+      {"extra_tensor",
+       [](Json&, auto& t) { Resize(t, "backbone.extra", Shape{3}); },
+       65,
+       {"backbone.extra", "unknown"}},
+      {"transposed",
+       [](Json&, auto& t) {
+         Resize(t, kInProj, Shape{32, 164});
+       },
+       65,
+       {kInProj, "(164, 32)", "(32, 164)"}},
       {"flattened", [](Json&, auto& t) { Resize(t, kInProj, Shape{164 * 32}); }, 65, {kInProj}},
-      {"empty_tensor", [](Json&, auto& t) { Resize(t, kInProj, Shape{0, 32}); }, 65, {kInProj, "(0, 32)"}},
-      {"scalar", [](Json&, auto& t) { Resize(t, "backbone.norm_f.weight", Shape{}); }, 65, {"backbone.norm_f.weight"}},
+      {"empty_tensor",
+       [](Json&, auto& t) {
+         Resize(t, kInProj, Shape{0, 32});
+       },
+       65,
+       {kInProj, "(0, 32)"}},
+      {"scalar",
+       [](Json&, auto& t) { Resize(t, "backbone.norm_f.weight", Shape{}); },
+       65,
+       {"backbone.norm_f.weight"}},
       {"integer_weights",
-       [](Json&, auto& t) { t[kInProj] = MakeTensor(Shape{164, 32}, std::vector<int64_t>(164 * 32)); }, 65, {kInProj, "I64"}},
+       [](Json&, auto& t) {
+         t[kInProj] = MakeTensor(Shape{164, 32}, std::vector<int64_t>(164 * 32));
+       },
+       65,
+       {kInProj, "I64"}},
       {"double_matrix",
-       [](Json&, auto& t) { t[kInProj] = MakeTensor(Shape{164, 32}, std::vector<double>(164 * 32)); }, 65, {kInProj, "F64"}},
+       [](Json&, auto& t) {
+         t[kInProj] = MakeTensor(Shape{164, 32}, std::vector<double>(164 * 32));
+       },
+       65,
+       {kInProj, "F64"}},
       {"many_at_once",
        [](Json& c, auto& t) {
          c["vocab_size"] = 300;
@@ -194,12 +234,22 @@ std::vector<WrongGguf> WrongGgufs() {
       {"layers_more", set("mamba2.block_count", uint32_t{3}), {"blk.2."}},
       {"heads", set("mamba2.ssm.time_step_rank", uint32_t{3}), {"mamba2.ssm.inner_size"}},
       {"groups", set("mamba2.ssm.group_count", uint32_t{3}), {"groups"}},
-      {"epsilon_nan", set("mamba2.attention.layer_norm_rms_epsilon", std::nanf("")), {"layer_norm_rms_epsilon"}},
-      {"key_missing", [](GgufKeys& keys, GgufTensors&) { std::erase_if(keys, [](auto& k) { return k.first == "mamba2.ssm.inner_size"; }); },
+      {"epsilon_nan",
+       set("mamba2.attention.layer_norm_rms_epsilon", std::nanf("")),
+       {"layer_norm_rms_epsilon"}},
+      {"key_missing",
+       [](GgufKeys& keys, GgufTensors&) {
+         std::erase_if(keys, [](auto& k) { return k.first == "mamba2.ssm.inner_size"; });
+       },
        {"mamba2.ssm.inner_size"}},
       {"tensor_missing", [](GgufKeys&, GgufTensors& t) { t.pop_back(); }, {"output_norm.weight"}},
-      {"tensor_extra", [](GgufKeys&, GgufTensors& t) { t.emplace_back("blk.9.extra", t.back().second); }, {"blk.9.extra"}},
-      {"vocabulary", [](GgufKeys& keys, GgufTensors&) { keys.emplace_back("tokenizer.ggml.tokens", std::vector<std::string>{"a", "b"}); },
+      {"tensor_extra",
+       [](GgufKeys&, GgufTensors& t) { t.emplace_back("blk.9.extra", t.back().second); },
+       {"blk.9.extra"}},
+      {"vocabulary",
+       [](GgufKeys& keys, GgufTensors&) {
+         keys.emplace_back("tokenizer.ggml.tokens", std::vector<std::string>{"a", "b"});
+       },
        {"token_embd.weight", "(2, 32)"}},
   };
 }

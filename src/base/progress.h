@@ -1,5 +1,5 @@
-// Progress of long work on stderr: a bar with rate and time left on a terminal, a plain line every few seconds
-// otherwise, nothing with --quiet.
+// Progress of long work on stderr: a bar with rate and time left on a terminal, a plain line every few
+// seconds otherwise, nothing with --quiet.
 #pragma once
 
 #include <cstdint>

@@ -30,8 +30,10 @@ TEST(ModelBench, CountsWorkAsTheFormulasSay) {
   EXPECT_EQ(rows[0].samples.seconds.size(), 2u);
   EXPECT_EQ(rows[0].cost.weight_bytes, 3.0 * decode.weight_bytes);  // once per step
   EXPECT_EQ(rows[0].cost.matrix_flops, 2.0 * decode.matrix_flops);  // 3 steps x 2 sequences
-  const BenchRow timed{{Phase::kPrefill, 4, 512}, {{2.0}}, {.matrix_flops = 8e9, .weight_bytes = 1e9, .state_bytes = 3e9}};
-  const LimitShares shares = SharesOf(timed, {.fma_flops = 1e10, .gemm_flops = 8e9, .read_bytes_per_s = 4e9, .update_bytes_per_s = 3e9});
+  const BenchRow timed{
+      {Phase::kPrefill, 4, 512}, {{2.0}}, {.matrix_flops = 8e9, .weight_bytes = 1e9, .state_bytes = 3e9}};
+  const LimitShares shares = SharesOf(
+      timed, {.fma_flops = 1e10, .gemm_flops = 8e9, .read_bytes_per_s = 4e9, .update_bytes_per_s = 3e9});
   EXPECT_DOUBLE_EQ(shares.of_gemm, 0.5);
   EXPECT_DOUBLE_EQ(shares.of_read, 0.5);
   EXPECT_DOUBLE_EQ(shares.of_roofline, 0.9);

@@ -16,8 +16,8 @@ namespace ghost {
 enum class Phase { kPrefill, kDecode };
 std::string_view NameOf(Phase phase);
 
-// One thing to measure: a prompt of `tokens` for each of `batch` sequences in one pass, logits of the last token of
-// each only; or `tokens` decoding steps of `batch` sequences, logits of all.
+// One thing to measure: a prompt of `tokens` for each of `batch` sequences in one pass, logits of the last
+// token of each only; or `tokens` decoding steps of `batch` sequences, logits of all.
 struct BenchCase {
   Phase phase;
   int64_t batch;
@@ -36,14 +36,16 @@ struct BenchRow {
 
 // How near the best repeat comes to the machine's limits.
 struct LimitShares {
-  double of_gemm;      // matrix flops against the GEMM rate: what counts in prefill
-  double of_read;      // bytes against the read bandwidth: what counts for one sequence
-  double of_roofline;  // (matrix flops / FMA rate + state bytes / in-place rate) over time: for many sequences
+  double of_gemm;  // matrix flops against the GEMM rate: what counts in prefill
+  double of_read;  // bytes against the read bandwidth: what counts for one sequence
+  double
+      of_roofline;  // (matrix flops / FMA rate + state bytes / in-place rate) over time: for many sequences
 };
 LimitShares SharesOf(const BenchRow& row, const MachineLimits& limits);
 
-// One untimed run, then `repeats` timed ones; with several models they take turns inside every repeat, so that a busy
-// moment of the machine hits all of them. Returns one row per model. Token ids are random from a fixed seed.
+// One untimed run, then `repeats` timed ones; with several models they take turns inside every repeat, so
+// that a busy moment of the machine hits all of them. Returns one row per model. Token ids are random from a
+// fixed seed.
 std::vector<BenchRow> RunBench(const std::vector<const Model*>& models, const BenchCase& what, int repeats);
 
 // What a case holds in memory at once, weights not counted.

@@ -9,7 +9,8 @@
 namespace ghost {
 namespace {
 
-// The share that tells for this row: GEMM rate in prefill, read bandwidth for one sequence, roofline for many.
+// The share that tells for this row: GEMM rate in prefill, read bandwidth for one sequence, roofline for
+// many.
 std::string TellingShare(const OrderedJson& row) {
   const bool prefill = row["phase"] == "prefill";
   const bool single = row["batch"].get<int64_t>() == 1;
@@ -23,12 +24,14 @@ void PrintBench(const OrderedJson& d) {
   const bool compared = d.contains("compared_with");
   fmt::print("model      {}\n", d["model"]["path"].get<std::string>());
   if (compared) fmt::print("against    {}\n", d["compared_with"]["path"].get<std::string>());
-  fmt::print("machine    {}, {} threads: FMA {:.0f} GFLOP/s, GEMM {:.0f} GFLOP/s, read {:.1f} GB/s, in-place {:.1f} GB/s\n\n",
-             limits["cpu"].get<std::string>(), d["threads"].get<int>(), limits["fma_gflops"].get<double>(),
-             limits["gemm_gflops"].get<double>(), limits["read_gbytes_per_second"].get<double>(),
-             limits["update_gbytes_per_second"].get<double>());
-  fmt::print("{:<8} {:>5} {:>7}  {:>10} {:>9}  {:>9} {:>7}  {}\n", "phase", "batch", "tokens", "tokens/s", "+-",
-             "GFLOP/s", "GB/s", compared ? "share of limit; against" : "share of limit");
+  fmt::print(
+      "machine    {}, {} threads: FMA {:.0f} GFLOP/s, GEMM {:.0f} GFLOP/s, read {:.1f} GB/s, in-place {:.1f} "
+      "GB/s\n\n",
+      limits["cpu"].get<std::string>(), d["threads"].get<int>(), limits["fma_gflops"].get<double>(),
+      limits["gemm_gflops"].get<double>(), limits["read_gbytes_per_second"].get<double>(),
+      limits["update_gbytes_per_second"].get<double>());
+  fmt::print("{:<8} {:>5} {:>7}  {:>10} {:>9}  {:>9} {:>7}  {}\n", "phase", "batch", "tokens", "tokens/s",
+             "+-", "GFLOP/s", "GB/s", compared ? "share of limit; against" : "share of limit");
   double first_speed = 0.0;
   for (const auto& row : d["rows"]) {
     const double speed = row["tokens_per_second"].get<double>();

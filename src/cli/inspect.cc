@@ -46,10 +46,12 @@ void PrintRuntimes(const OrderedJson& runtimes) {
 }
 
 void PrintGain(const OrderedJson& rows) {
-  fmt::print("\ndecode gain at most, by bytes moved, when this much of the state is removed\nbatch     25 %    50 %    75 %\n");
+  fmt::print(
+      "\ndecode gain at most, by bytes moved, when this much of the state is removed\nbatch     25 %    50 % "
+      "   75 %\n");
   for (const auto& row : rows) {
-    fmt::print("{:<7} {:>5.2f}x  {:>5.2f}x  {:>5.2f}x\n", row["batch"].get<int>(), row["gain_25"].get<double>(),
-               row["gain_50"].get<double>(), row["gain_75"].get<double>());
+    fmt::print("{:<7} {:>5.2f}x  {:>5.2f}x  {:>5.2f}x\n", row["batch"].get<int>(),
+               row["gain_25"].get<double>(), row["gain_50"].get<double>(), row["gain_75"].get<double>());
   }
 }
 
@@ -57,15 +59,20 @@ void PrintInspect(const OrderedJson& d) {
   const OrderedJson& model = d["model"];
   std::string dtypes;
   for (const auto& [name, bytes] : d["dtype_bytes"].items()) dtypes += (dtypes.empty() ? "" : ", ") + name;
-  const auto line = [](const char* label, const std::string& value) { fmt::print("{:<14}{}\n", label, value); };
+  const auto line = [](const char* label, const std::string& value) {
+    fmt::print("{:<14}{}\n", label, value);
+  };
   line("model", model["path"].get<std::string>());
-  line("family", fmt::format("{}, {} layout", model["family"].get<std::string>(), model["layout"].get<std::string>()));
+  line("family",
+       fmt::format("{}, {} layout", model["family"].get<std::string>(), model["layout"].get<std::string>()));
   line("parameters", Count(d["parameters"].get<double>()));
   line("weights", fmt::format("{} ({})", Bytes(d["weight_bytes"].get<double>()), dtypes));
-  line("width", fmt::format("{}, {} layers, vocabulary {}{}", d["d_model"].get<int>(), d["num_layers"].get<int>(),
-                            d["vocab_size"].get<int>(), d["tied_head"].get<bool>() ? ", tied head" : ""));
-  line("state", fmt::format("{} per sequence (+ {} convolution)", Bytes(d["state_bytes_per_sequence"].get<double>()),
-                            Bytes(d["conv_state_bytes_per_sequence"].get<double>())));
+  line("width",
+       fmt::format("{}, {} layers, vocabulary {}{}", d["d_model"].get<int>(), d["num_layers"].get<int>(),
+                   d["vocab_size"].get<int>(), d["tied_head"].get<bool>() ? ", tied head" : ""));
+  line("state",
+       fmt::format("{} per sequence (+ {} convolution)", Bytes(d["state_bytes_per_sequence"].get<double>()),
+                   Bytes(d["conv_state_bytes_per_sequence"].get<double>())));
   line("gated norm", d["norm_groups"].get<std::string>());
   line("content", model["content_hash"].get<std::string>());
   PrintLayers(d["layers"]);
@@ -74,7 +81,8 @@ void PrintInspect(const OrderedJson& d) {
   if (!d.contains("tensors")) return;
   fmt::print("\n");
   for (const auto& t : d["tensors"]) {
-    fmt::print("{:<6} {:<20} {}\n", t["dtype"].get<std::string>(), t["shape"].dump(), t["name"].get<std::string>());
+    fmt::print("{:<6} {:<20} {}\n", t["dtype"].get<std::string>(), t["shape"].dump(),
+               t["name"].get<std::string>());
   }
 }
 

@@ -18,7 +18,9 @@ constexpr int kInternalExit = 70;
 constexpr int kInterruptedExit = 130;
 
 int Run(int argc, char** argv) {
-  CLI::App app("Makes Mamba2 language models cheaper to run by removing the part of their state that does no work.", "ghost");
+  CLI::App app(
+      "Makes Mamba2 language models cheaper to run by removing the part of their state that does no work.",
+      "ghost");
   app.set_version_flag("--version", GhostVersion());
   app.require_subcommand(1);
   AddInspect(app);
@@ -60,7 +62,9 @@ int RunGuarded(int argc, char** argv) {
     std::fprintf(stderr, "ghost: not enough memory\n");
     return ExitCode(ErrorKind::kIo);
   } catch (const std::exception& e) {
-    std::fprintf(stderr, "ghost: unexpected failure: %s\n  hint:     this is a bug in ghost; please report it\n", e.what());
+    std::fprintf(stderr,
+                 "ghost: unexpected failure: %s\n  hint:     this is a bug in ghost; please report it\n",
+                 e.what());
     return kInternalExit;
   }
 }

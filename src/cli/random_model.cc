@@ -9,7 +9,8 @@ namespace ghost {
 
 void AddRandomModel(CLI::App& app) {
   AddVerb<RandomModelOptions>(
-      app, "random-model", "A checkpoint of a released shape with random weights, for trying runtimes and measuring.",
+      app, "random-model",
+      "A checkpoint of a released shape with random weights, for trying runtimes and measuring.",
       "ghost random-model --shape mamba2-130m --output ./random-130m", MakeRandomCheckpoint,
       [](const OrderedJson& d) { fmt::print("wrote {}\n", d["output"].get<std::string>()); });
 }

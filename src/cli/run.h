@@ -12,7 +12,8 @@
 
 namespace ghost {
 
-// Prints a document as JSON. Text that is not UTF-8 (a half-way character at the end of a generation) is replaced.
+// Prints a document as JSON. Text that is not UTF-8 (a half-way character at the end of a generation) is
+// replaced.
 inline void PrintJson(const OrderedJson& document) {
   const std::string text = document.dump(2, ' ', false, OrderedJson::error_handler_t::replace);
   std::fwrite(text.data(), 1, text.size(), stdout);
@@ -29,8 +30,8 @@ inline void ApplyCommon(const CommonOptions& common) {
   SetThreads(common.threads);
 }
 
-// Adds a subcommand: `task(options)` returns the document, `print(document)` shows it to a person unless --json.
-// `example` opens the help text.
+// Adds a subcommand: `task(options)` returns the document, `print(document)` shows it to a person unless
+// --json. `example` opens the help text.
 template <class Options, class TaskFn, class PrintFn>
 CLI::App* AddVerb(CLI::App& app, const std::string& name, const std::string& help, const std::string& example,
                   TaskFn task, PrintFn print) {

@@ -21,16 +21,18 @@ void PrintTokenize(const TokenizeOptions& options, const OrderedJson& document) 
     return;
   }
   std::string line;
-  for (const auto& id : document["ids"]) line += (line.empty() ? "" : " ") + std::to_string(id.get<int32_t>());
+  for (const auto& id : document["ids"])
+    line += (line.empty() ? "" : " ") + std::to_string(id.get<int32_t>());
   PrintLine(line);
 }
 
 }  // namespace
 
 void AddTokenize(CLI::App& app) {
-  CLI::App* verb = app.add_subcommand(
-      "tokenize", "Example: ghost tokenize --tokenizer tokenizer.json --text \"Hello world\"\n\n"
-                  "Ids of a text, or text of ids, for scripts and debugging.");
+  CLI::App* verb =
+      app.add_subcommand("tokenize",
+                         "Example: ghost tokenize --tokenizer tokenizer.json --text \"Hello world\"\n\n"
+                         "Ids of a text, or text of ids, for scripts and debugging.");
   const auto options = std::make_shared<TokenizeOptions>();
   BindOptions(*verb, *options);
   verb->callback([options, verb] {

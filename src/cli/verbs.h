@@ -1,5 +1,5 @@
-// One function per verb: declares its flags on a subcommand and what happens when it is chosen. Each lives in its own
-// file: parse -> options -> one task call -> print.
+// One function per verb: declares its flags on a subcommand and what happens when it is chosen. Each lives in
+// its own file: parse -> options -> one task call -> print.
 #pragma once
 
 #include <CLI/CLI.hpp>

@@ -31,7 +31,8 @@ std::vector<Window> MakeWindows(int64_t total, const PerplexityOptions& options)
     }
   } else {
     const int64_t skipped = options.variant == PerplexityVariant::kLlamaCpp ? L / 2 : 0;
-    for (int64_t begin = 0; begin + L <= total; begin += L) windows.push_back({begin, begin + L, begin + skipped + 1});
+    for (int64_t begin = 0; begin + L <= total; begin += L)
+      windows.push_back({begin, begin + L, begin + skipped + 1});
   }
   if (options.max_windows > 0 && static_cast<int64_t>(windows.size()) > options.max_windows) {
     windows.resize(static_cast<size_t>(options.max_windows));
@@ -42,7 +43,8 @@ std::vector<Window> MakeWindows(int64_t total, const PerplexityOptions& options)
 void CheckOptions(int64_t total, const PerplexityOptions& options) {
   const bool strided = options.variant == PerplexityVariant::kStrided;
   if (options.length < 2) {
-    throw Error(ErrorKind::kUsage, "window length must be at least 2", {.actual = std::to_string(options.length)});
+    throw Error(ErrorKind::kUsage, "window length must be at least 2",
+                {.actual = std::to_string(options.length)});
   }
   if (strided && (options.stride < 1 || options.stride >= options.length)) {
     throw Error(ErrorKind::kUsage, "stride must be at least 1 and less than the window length",
@@ -58,8 +60,9 @@ void CheckOptions(int64_t total, const PerplexityOptions& options) {
 }
 
 // The summed negative log-likelihood of each window, from one pass over all of them.
-std::vector<double> ScoreWindows(Runner& runner, std::span<const int32_t> tokens, std::span<const Window> windows,
-                                 int32_t replaced_bos, std::vector<SequenceState>& states) {
+std::vector<double> ScoreWindows(Runner& runner, std::span<const int32_t> tokens,
+                                 std::span<const Window> windows, int32_t replaced_bos,
+                                 std::vector<SequenceState>& states) {
   std::vector<std::vector<int32_t>> inputs;
   std::vector<SequenceInput> batch;
   struct Target {
@@ -108,9 +111,12 @@ std::vector<double> ScoreWindows(Runner& runner, std::span<const int32_t> tokens
 
 std::string_view NameOf(PerplexityVariant variant) {
   switch (variant) {
-    case PerplexityVariant::kWindows: return "windows";
-    case PerplexityVariant::kLlamaCpp: return "llamacpp";
-    case PerplexityVariant::kStrided: return "strided";
+    case PerplexityVariant::kWindows:
+      return "windows";
+    case PerplexityVariant::kLlamaCpp:
+      return "llamacpp";
+    case PerplexityVariant::kStrided:
+      return "strided";
   }
   return "?";
 }
@@ -124,7 +130,8 @@ PerplexityVariant PerplexityVariantFromName(std::string_view name) {
               {.expected = "windows, llamacpp or strided", .actual = std::string(name)});
 }
 
-PerplexityResult Perplexity(const Model& model, std::span<const int32_t> tokens, const PerplexityOptions& options,
+PerplexityResult Perplexity(const Model& model, std::span<const int32_t> tokens,
+                            const PerplexityOptions& options,
                             const std::function<void(int64_t, int64_t)>& progress) {
   const auto total = static_cast<int64_t>(tokens.size());
   CheckOptions(total, options);

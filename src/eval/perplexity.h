@@ -1,5 +1,5 @@
-// Plain token perplexity of one long token stream, in the three conventions in circulation. They give different numbers
-// for the same model and text, so a result always names its variant.
+// Plain token perplexity of one long token stream, in the three conventions in circulation. They give
+// different numbers for the same model and text, so a result always names its variant.
 #pragma once
 
 #include <cstdint>
@@ -13,9 +13,11 @@
 namespace ghost {
 
 enum class PerplexityVariant {
-  kWindows,   // GPTQ, SparseGPT, Wanda: disjoint windows, all positions but the first scored, remainder dropped
+  kWindows,   // GPTQ, SparseGPT, Wanda: disjoint windows, all positions but the first scored, remainder
+              // dropped
   kLlamaCpp,  // llama.cpp: disjoint windows, only the second half of each scored
-  kStrided,   // overlapping windows every `stride` tokens; each token scored once, with as much context as fits
+  kStrided,   // overlapping windows every `stride` tokens; each token scored once, with as much context as
+              // fits
 };
 std::string_view NameOf(PerplexityVariant variant);
 PerplexityVariant PerplexityVariantFromName(std::string_view name);  // Error(kUsage) when unknown
@@ -30,15 +32,17 @@ struct PerplexityOptions {
 
 struct PerplexityResult {
   double perplexity = 0.0;
-  double nll = 0.0;            // mean negative log-likelihood, natural log; perplexity = exp(nll)
+  double nll = 0.0;             // mean negative log-likelihood, natural log; perplexity = exp(nll)
   double standard_error = 0.0;  // of nll over windows; 0 with one window
   int64_t windows = 0;
   int64_t scored = 0;  // tokens
 };
 
-// The state starts empty in every window. Windows are batched to fill a pass; the batching changes nothing but
-// rounding. `progress(done, total)` is called after every pass. Too few tokens for one window is Error(kUsage).
-PerplexityResult Perplexity(const Model& model, std::span<const int32_t> tokens, const PerplexityOptions& options,
+// The state starts empty in every window. Windows are batched to fill a pass; the batching changes nothing
+// but rounding. `progress(done, total)` is called after every pass. Too few tokens for one window is
+// Error(kUsage).
+PerplexityResult Perplexity(const Model& model, std::span<const int32_t> tokens,
+                            const PerplexityOptions& options,
                             const std::function<void(int64_t, int64_t)>& progress = nullptr);
 
 }  // namespace ghost

@@ -22,12 +22,14 @@ std::vector<int32_t> Tokens(int count) {
   return tokens;
 }
 
-// -log p of tokens[t] after tokens[begin..t), the slow and obvious way; `first` replaces the first token read.
+// -log p of tokens[t] after tokens[begin..t), the slow and obvious way; `first` replaces the first token
+// read.
 double Loss(const Model& model, std::vector<int32_t> tokens, int begin, int t, int32_t first = -1) {
   if (first >= 0) tokens[static_cast<size_t>(begin)] = first;
   Runner runner(model);
   SequenceState state(model.config());
-  const auto context = std::span<const int32_t>(tokens).subspan(static_cast<size_t>(begin), static_cast<size_t>(t - begin));
+  const auto context =
+      std::span<const int32_t>(tokens).subspan(static_cast<size_t>(begin), static_cast<size_t>(t - begin));
   return -LogProb(runner.PrefillLogits(context, state), tokens[static_cast<size_t>(t)]);
 }
 
@@ -81,7 +83,8 @@ TEST(Perplexity, LimitAndBadOptions) {
   EXPECT_EQ(Perplexity(model, tokens, {.length = 10, .max_windows = 2}).windows, 2);
   EXPECT_THROW(Perplexity(model, tokens, {.length = 41}), Error);
   EXPECT_THROW(Perplexity(model, tokens, {.length = 1}), Error);
-  EXPECT_THROW(Perplexity(model, tokens, {.variant = PerplexityVariant::kStrided, .length = 8, .stride = 8}), Error);
+  EXPECT_THROW(Perplexity(model, tokens, {.variant = PerplexityVariant::kStrided, .length = 8, .stride = 8}),
+               Error);
   EXPECT_THROW(PerplexityVariantFromName("word"), Error);
 }
 

@@ -57,4 +57,12 @@ std::shared_ptr<const std::byte> MappedFile::Share(uint64_t offset) const {
   return {data_, data_.get() + offset};
 }
 
+void PrefetchMapped(const std::byte* data, size_t size) {
+  if (size == 0) return;
+  const auto page = static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE));
+  const uintptr_t begin = reinterpret_cast<uintptr_t>(data) / page * page;
+  const uintptr_t end = reinterpret_cast<uintptr_t>(data) + size;
+  ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_WILLNEED);
+}
+
 }  // namespace ghost

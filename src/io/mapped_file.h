@@ -31,4 +31,9 @@ class MappedFile {
   size_t size_ = 0;
 };
 
+// Tells the system that these bytes of a mapped file will be read soon, so that many small reads from a cold
+// disk wait for it together instead of one after the other. Advice only; harmless for memory that is not a
+// file.
+void PrefetchMapped(const std::byte* data, size_t size);
+
 }  // namespace ghost

@@ -5,9 +5,12 @@
 
 #include <filesystem>
 #include <memory>
+#include <span>
+#include <vector>
 
 #include "base/error.h"
 #include "base/file.h"
+#include "io/mapped_file.h"
 #include "io/pytorch_bin.h"
 #include "io/safetensors.h"
 
@@ -15,11 +18,23 @@ namespace ghost {
 namespace {
 
 constexpr uint64_t kMaxConfigBytes = 4u << 20;
-constexpr size_t kPage = 4096;
-constexpr size_t kPages = 16;
+constexpr size_t kHashedWhole = 64 << 10;  // tensors up to this size
+constexpr size_t kPage = 4096;             // of the others
+constexpr size_t kPages = 4;
+
+// The bytes of a tensor that ContentHash looks at.
+std::vector<std::span<const std::byte>> HashedPieces(const Tensor& tensor) {
+  if (tensor.num_bytes() <= kHashedWhole) return {tensor.bytes()};
+  std::vector<std::span<const std::byte>> pieces;
+  const size_t last = tensor.num_bytes() - kPage;
+  for (size_t page = 0; page < kPages; ++page)
+    pieces.push_back(tensor.bytes().subspan(last / (kPages - 1) * page, kPage));
+  return pieces;
+}
 
 bool EndsWith(const std::string& text, const std::string& suffix) {
-  return text.size() >= suffix.size() && text.compare(text.size() - suffix.size(), suffix.size(), suffix) == 0;
+  return text.size() >= suffix.size() &&
+         text.compare(text.size() - suffix.size(), suffix.size(), suffix) == 0;
 }
 
 // The weight files a directory may hold, best first, and their readers.
@@ -49,9 +64,10 @@ Checkpoint OpenDirectory(const std::string& path) {
     checkpoint.tensors = kind.read(checkpoint.weights);
     return checkpoint;
   }
-  throw Error(ErrorKind::kNotFound, "checkpoint has no weights",
-              {.file = path,
-               .expected = "model.safetensors, model.safetensors.index.json, pytorch_model.bin or its index"});
+  throw Error(
+      ErrorKind::kNotFound, "checkpoint has no weights",
+      {.file = path,
+       .expected = "model.safetensors, model.safetensors.index.json, pytorch_model.bin or its index"});
 }
 
 }  // namespace
@@ -64,7 +80,8 @@ Checkpoint OpenCheckpoint(const std::string& path) {
   }
   if (!EndsWith(path, ".gguf")) {
     throw Error(ErrorKind::kUnsupported, "not a model file we know",
-                {.file = path, .expected = "a checkpoint directory or a .gguf file",
+                {.file = path,
+                 .expected = "a checkpoint directory or a .gguf file",
                  .hint = "for .safetensors and .bin files give the directory that also holds config.json"});
   }
   Checkpoint checkpoint;
@@ -80,16 +97,13 @@ std::string ContentHash(const TensorSet& tensors) {
   XXH3_128bits_reset(state.get());
   const auto add = [&](const void* data, size_t size) { XXH3_128bits_update(state.get(), data, size); };
   for (const auto& [name, stored] : tensors.tensors) {
-    const Tensor& tensor = stored.tensor;
+    for (const auto piece : HashedPieces(stored.tensor)) PrefetchMapped(piece.data(), piece.size());
+  }
+  for (const auto& [name, stored] : tensors.tensors) {
     const std::string head =
-        fmt::format("{} {} {};", name, NameOf(tensor.dtype()), tensor.shape().ToString());
+        fmt::format("{} {} {};", name, NameOf(stored.tensor.dtype()), stored.tensor.shape().ToString());
     add(head.data(), head.size());
-    if (tensor.num_bytes() <= kPage * kPages) {
-      add(tensor.data(), tensor.num_bytes());
-      continue;
-    }
-    const size_t last = tensor.num_bytes() - kPage;
-    for (size_t page = 0; page < kPages; ++page) add(tensor.data() + last / (kPages - 1) * page, kPage);
+    for (const auto piece : HashedPieces(stored.tensor)) add(piece.data(), piece.size());
   }
   const XXH128_hash_t hash = XXH3_128bits_digest(state.get());
   return fmt::format("xxh3-sampled:{:016x}{:016x}", hash.high64, hash.low64);

@@ -1,4 +1,5 @@
-// Finds out what kind of checkpoint a path is and opens it: config and tensors, nothing computed, no weight read.
+// Finds out what kind of checkpoint a path is and opens it: config and tensors, nothing computed, no weight
+// read.
 #pragma once
 
 #include <optional>
@@ -11,20 +12,20 @@
 namespace ghost {
 
 struct Checkpoint {
-  std::string path;         // as given
-  std::string weights;      // the file, index or .gguf the tensors came from
+  std::string path;     // as given
+  std::string weights;  // the file, index or .gguf the tensors came from
   ModelConfig config;
   TensorSet tensors;
   std::optional<GgufFile> gguf;  // keys (tokenizer!) when the checkpoint is a GGUF file
 };
 
-// `path` is a directory with config.json and model.safetensors, its sharded form, or pytorch_model.bin (single or sharded);
-// or a .gguf file.
+// `path` is a directory with config.json and model.safetensors, its sharded form, or pytorch_model.bin
+// (single or sharded); or a .gguf file.
 Checkpoint OpenCheckpoint(const std::string& path);
 
-// A short fingerprint of the stored tensors for result files: XXH3 of names, types, shapes and up to 64 KiB of every
-// tensor's bytes (16 evenly spaced pages of the larger ones), so that it is instant for files of any size, yet sees
-// every convolution channel and with it every mask.
+// A short fingerprint of the stored tensors for result files: XXH3 of names, types, shapes and up to 64 KiB
+// of every tensor's bytes (of larger ones four evenly spaced pages), so that it is instant for files of any
+// size, yet sees every convolution channel of the released models and with it every mask.
 std::string ContentHash(const TensorSet& tensors);
 
 }  // namespace ghost

@@ -11,8 +11,8 @@
 namespace ghost {
 namespace {
 
-// Bounds far above every released model. They keep products of config numbers inside int and stop a hostile config
-// from asking for absurd buffers; tensors are compared with the resulting shapes afterwards.
+// Bounds far above every released model. They keep products of config numbers inside int and stop a hostile
+// config from asking for absurd buffers; tensors are compared with the resulting shapes afterwards.
 constexpr int64_t kMaxWidth = 1 << 18;
 constexpr int64_t kMaxLayers = 4096;
 constexpr int64_t kMaxState = 4096;
@@ -46,11 +46,13 @@ struct UniformSizes {
 
 std::vector<BlockDims> MakeBlocks(const UniformSizes& s) {
   if (s.heads * s.head_dim != s.inner_size) {
-    Inconsistent(s.file, s.inner_key, fmt::format("{} heads x {} = {}", s.heads, s.head_dim, s.heads * s.head_dim),
+    Inconsistent(s.file, s.inner_key,
+                 fmt::format("{} heads x {} = {}", s.heads, s.head_dim, s.heads * s.head_dim),
                  std::to_string(s.inner_size));
   }
   if (s.heads % s.groups != 0) {
-    Inconsistent(s.file, "number of groups", fmt::format("a divisor of {} heads", s.heads), std::to_string(s.groups));
+    Inconsistent(s.file, "number of groups", fmt::format("a divisor of {} heads", s.heads),
+                 std::to_string(s.groups));
   }
   if (s.groups * s.state_dim > kMaxWidth || s.inner_size > kMaxWidth) {
     Unsupported(s.file, "state size", fmt::format("at most {} channels", kMaxWidth),
@@ -65,7 +67,8 @@ std::vector<BlockDims> MakeBlocks(const UniformSizes& s) {
   return std::vector<BlockDims>(static_cast<size_t>(s.layers), dims);
 }
 
-void ReadTimeStepLimit(const Json& json, const std::string& key, const std::string& file, ModelConfig& config) {
+void ReadTimeStepLimit(const Json& json, const std::string& key, const std::string& file,
+                       ModelConfig& config) {
   const auto it = json.find(key);
   if (it == json.end() || it->is_null()) return;
   if (!it->is_array() || it->size() != 2) Inconsistent(file, key, "two numbers", it->dump());
@@ -109,9 +112,12 @@ std::vector<int> UniformGroups(int num_groups, int state_dim) {
 
 std::string_view NameOf(Layout layout) {
   switch (layout) {
-    case Layout::kHuggingFace: return "huggingface";
-    case Layout::kStateSpaces: return "state-spaces";
-    case Layout::kGguf: return "gguf";
+    case Layout::kHuggingFace:
+      return "huggingface";
+    case Layout::kStateSpaces:
+      return "state-spaces";
+    case Layout::kGguf:
+      return "gguf";
   }
   return "?";
 }
@@ -138,14 +144,16 @@ ModelConfig ParseHuggingFaceConfig(const Json& json, const std::string& file) {
   s.conv_width = JsonInt(json, "conv_kernel", 4, 1, 64, file);
   const double inner = JsonDouble(json, "expand", 2.0, file) * static_cast<double>(s.d_model);
   if (!(inner >= 1.0 && inner <= static_cast<double>(kMaxWidth))) {
-    Inconsistent(file, "expand", fmt::format("an inner width from 1 to {}", kMaxWidth), std::to_string(inner));
+    Inconsistent(file, "expand", fmt::format("an inner width from 1 to {}", kMaxWidth),
+                 std::to_string(inner));
   }
   s.inner_size = std::llround(inner);
   config.d_model = static_cast<int>(s.d_model);
   config.blocks = MakeBlocks(s);
   config.vocab_size = config.token_count =
       static_cast<int>(JsonInt(json, "vocab_size", 32768, 1, kMaxVocab, file));
-  config.norm_eps = CheckedEps(JsonDouble(json, "layer_norm_epsilon", 1e-5, file), "layer_norm_epsilon", file);
+  config.norm_eps =
+      CheckedEps(JsonDouble(json, "layer_norm_epsilon", 1e-5, file), "layer_norm_epsilon", file);
   config.tied_head = JsonBool(json, "tie_word_embeddings", false, file);
   config.projection_bias = JsonBool(json, "use_bias", false, file);
   config.conv_bias = JsonBool(json, "use_conv_bias", true, file);
@@ -206,7 +214,8 @@ ModelConfig ParseConfig(const Json& json, const std::string& file) {
   if (!json.is_object()) Inconsistent(file, "(document)", "a JSON object", json.type_name());
   if (json.contains("model_type")) return ParseHuggingFaceConfig(json, file);
   if (json.contains("d_model") && json.contains("n_layer")) return ParseStateSpacesConfig(json, file);
-  Unsupported(file, "model_type", "\"mamba2\", or d_model, n_layer and ssm_cfg of the original layout", "neither");
+  Unsupported(file, "model_type", "\"mamba2\", or d_model, n_layer and ssm_cfg of the original layout",
+              "neither");
 }
 
 ModelConfig ParseGgufConfig(const GgufFile& file) {
@@ -239,7 +248,8 @@ ModelConfig ParseGgufConfig(const GgufFile& file) {
     vocab = static_cast<int64_t>(GgufStrings(file, "tokenizer.ggml.tokens").size());
   }
   if (vocab < 1 || vocab > kMaxVocab) {
-    Inconsistent(file.path, "tokenizer.ggml.tokens", fmt::format("1 to {}", kMaxVocab), std::to_string(vocab));
+    Inconsistent(file.path, "tokenizer.ggml.tokens", fmt::format("1 to {}", kMaxVocab),
+                 std::to_string(vocab));
   }
   config.vocab_size = config.token_count = static_cast<int>(vocab);
   config.tied_head = !file.tensors.tensors.contains("output.weight");

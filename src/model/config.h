@@ -12,8 +12,8 @@
 
 namespace ghost {
 
-// The sizes of one Mamba2 mixer. They belong to the layer, not to the model: after pruning N differs between layers
-// and, in our own ragged files, between the groups of a layer.
+// The sizes of one Mamba2 mixer. They belong to the layer, not to the model: after pruning N differs between
+// layers and, in our own ragged files, between the groups of a layer.
 struct BlockDims {
   int d_model = 0;               // M
   int num_heads = 0;             // H
@@ -21,16 +21,16 @@ struct BlockDims {
   int conv_width = 0;            // W
   std::vector<int> group_begin;  // (G+1): group g owns state channels [group_begin[g], group_begin[g+1])
 
-  int num_groups() const { return static_cast<int>(group_begin.size()) - 1; }                     // G
-  int group_size(int g) const { return group_begin[g + 1] - group_begin[g]; }                     // N_g
-  int group_of_head(int h) const { return h / (num_heads / num_groups()); }                       // g = h / K
-  int state_channels() const { return group_begin.back(); }                                       // sum N_g, = G*N
-  int d_inner() const { return num_heads * head_dim; }                                            // R
-  int conv_channels() const { return d_inner() + 2 * state_channels(); }                          // R + 2GN
-  int in_proj_rows() const { return 2 * d_inner() + 2 * state_channels() + num_heads; }           // 2R + 2GN + H
+  int num_groups() const { return static_cast<int>(group_begin.size()) - 1; }            // G
+  int group_size(int g) const { return group_begin[g + 1] - group_begin[g]; }            // N_g
+  int group_of_head(int h) const { return h / (num_heads / num_groups()); }              // g = h / K
+  int state_channels() const { return group_begin.back(); }                              // sum N_g, = G*N
+  int d_inner() const { return num_heads * head_dim; }                                   // R
+  int conv_channels() const { return d_inner() + 2 * state_channels(); }                 // R + 2GN
+  int in_proj_rows() const { return 2 * d_inner() + 2 * state_channels() + num_heads; }  // 2R + 2GN + H
   int max_group_size() const;
-  int64_t state_floats() const;                                                                   // H*P*N
-  int64_t conv_state_floats() const { return int64_t{conv_width - 1} * conv_channels(); }         // (W-1)(R+2GN)
+  int64_t state_floats() const;                                                            // H*P*N
+  int64_t conv_state_floats() const { return int64_t{conv_width - 1} * conv_channels(); }  // (W-1)(R+2GN)
 };
 
 // The usual case: every one of `num_groups` groups has `state_dim` channels.
@@ -49,9 +49,9 @@ enum class NormGrouping {
 struct ModelConfig {
   std::string family;  // "mamba2"
   Layout layout = Layout::kHuggingFace;
-  int d_model = 0;       // M
-  int vocab_size = 0;    // V: rows of embedding and head, padding included
-  int token_count = 0;   // ids the tokenizer may produce: smaller than V where the file tells, else V
+  int d_model = 0;      // M
+  int vocab_size = 0;   // V: rows of embedding and head, padding included
+  int token_count = 0;  // ids the tokenizer may produce: smaller than V where the file tells, else V
   float norm_eps = 1e-5f;
   float dt_min = 0.0f;  // clamp of the step size; (0, inf) is none
   float dt_max = std::numeric_limits<float>::infinity();
@@ -72,7 +72,8 @@ ModelConfig ParseHuggingFaceConfig(const Json& json, const std::string& file);
 ModelConfig ParseStateSpacesConfig(const Json& json, const std::string& file);
 ModelConfig ParseGgufConfig(const GgufFile& file);
 
-// Chooses between the two by the keys that are there. A config of another architecture is Error(kUnsupported).
+// Chooses between the two by the keys that are there. A config of another architecture is
+// Error(kUnsupported).
 ModelConfig ParseConfig(const Json& json, const std::string& file);
 
 // The Hugging Face config.json of a model with one N for all layers and groups.

@@ -9,7 +9,9 @@
 namespace ghost {
 namespace {
 
-ModelConfig Parse(const std::string& text) { return ParseConfig(ParseJson(text, "config.json"), "config.json"); }
+ModelConfig Parse(const std::string& text) {
+  return ParseConfig(ParseJson(text, "config.json"), "config.json");
+}
 
 TEST(Config, HuggingFaceDefaultsAreTheLibrarys) {
   const ModelConfig c = Parse(R"({"model_type": "mamba2"})");
@@ -18,14 +20,15 @@ TEST(Config, HuggingFaceDefaultsAreTheLibrarys) {
   EXPECT_EQ(c.vocab_size, 32768);
   EXPECT_FALSE(c.tied_head);
   EXPECT_EQ(c.blocks[0].num_groups(), 8);
-  EXPECT_EQ(c.blocks[0].in_proj_rows(), 18560);   // Codestral-Mamba-7B
+  EXPECT_EQ(c.blocks[0].in_proj_rows(), 18560);  // Codestral-Mamba-7B
   EXPECT_EQ(c.blocks[0].conv_channels(), 10240);
   EXPECT_EQ(c.norm_groups(c.blocks[0]), 8);
   EXPECT_TRUE(std::isinf(c.dt_max));
 }
 
 TEST(Config, StateSpacesPadsTheVocabularyAndFillsDefaults) {
-  const ModelConfig c = Parse(R"({"d_model": 768, "n_layer": 24, "vocab_size": 50277, "ssm_cfg": {"layer": "Mamba2"},
+  const ModelConfig c =
+      Parse(R"({"d_model": 768, "n_layer": 24, "vocab_size": 50277, "ssm_cfg": {"layer": "Mamba2"},
                                   "pad_vocab_size_multiple": 16})");
   EXPECT_EQ(c.layout, Layout::kStateSpaces);
   EXPECT_EQ(c.vocab_size, 50288);
@@ -36,7 +39,8 @@ TEST(Config, StateSpacesPadsTheVocabularyAndFillsDefaults) {
 }
 
 TEST(Config, HuggingFaceWrittenAndReadAgain) {
-  ModelConfig c = Parse(R"({"model_type": "mamba2", "hidden_size": 64, "num_heads": 2, "n_groups": 2, "state_size": 61,
+  ModelConfig c =
+      Parse(R"({"model_type": "mamba2", "hidden_size": 64, "num_heads": 2, "n_groups": 2, "state_size": 61,
       "num_hidden_layers": 3, "vocab_size": 320, "use_bias": true, "time_step_limit": [0.005, 0.08]})");
   const ModelConfig again = Parse(MakeHuggingFaceConfig(c).dump());
   EXPECT_EQ(again.blocks[0].group_begin, c.blocks[0].group_begin);
@@ -76,32 +80,44 @@ INSTANTIATE_TEST_SUITE_P(
         BadConfig{"type_number", R"({"model_type": 2})", kCorrupt, "model_type"},
         BadConfig{"heads", R"({"model_type": "mamba2", "num_heads": 127})", kCorrupt, "hidden_size * expand"},
         BadConfig{"groups", R"({"model_type": "mamba2", "n_groups": 7})", kCorrupt, "groups"},
-        BadConfig{"zero_layers", R"({"model_type": "mamba2", "num_hidden_layers": 0})", kCorrupt, "num_hidden_layers"},
-        BadConfig{"many_layers", R"({"model_type": "mamba2", "num_hidden_layers": 1000000})", kCorrupt, "num_hidden_layers"},
+        BadConfig{"zero_layers", R"({"model_type": "mamba2", "num_hidden_layers": 0})", kCorrupt,
+                  "num_hidden_layers"},
+        BadConfig{"many_layers", R"({"model_type": "mamba2", "num_hidden_layers": 1000000})", kCorrupt,
+                  "num_hidden_layers"},
         BadConfig{"negative_state", R"({"model_type": "mamba2", "state_size": -1})", kCorrupt, "state_size"},
-        BadConfig{"huge_state", R"({"model_type": "mamba2", "state_size": 100000000000})", kCorrupt, "state_size"},
+        BadConfig{"huge_state", R"({"model_type": "mamba2", "state_size": 100000000000})", kCorrupt,
+                  "state_size"},
         BadConfig{"float_state", R"({"model_type": "mamba2", "state_size": 12.5})", kCorrupt, "state_size"},
-        BadConfig{"nan_eps", R"({"model_type": "mamba2", "layer_norm_epsilon": NaN})", kCorrupt, "layer_norm_epsilon"},
+        BadConfig{"nan_eps", R"({"model_type": "mamba2", "layer_norm_epsilon": NaN})", kCorrupt,
+                  "layer_norm_epsilon"},
         BadConfig{"nan_expand", R"({"model_type": "mamba2", "expand": NaN})", kCorrupt, "expand"},
         BadConfig{"inf_expand", R"({"model_type": "mamba2", "expand": Infinity})", kCorrupt, "expand"},
-        BadConfig{"nan_limit", R"({"model_type": "mamba2", "time_step_limit": [NaN, 1.0]})", kCorrupt, "time_step_limit"},
-        BadConfig{"swapped_limit", R"({"model_type": "mamba2", "time_step_limit": [1.0, 0.1]})", kCorrupt, "time_step_limit"},
-        BadConfig{"short_limit", R"({"model_type": "mamba2", "time_step_limit": [1.0]})", kCorrupt, "time_step_limit"},
+        BadConfig{"nan_limit", R"({"model_type": "mamba2", "time_step_limit": [NaN, 1.0]})", kCorrupt,
+                  "time_step_limit"},
+        BadConfig{"swapped_limit", R"({"model_type": "mamba2", "time_step_limit": [1.0, 0.1]})", kCorrupt,
+                  "time_step_limit"},
+        BadConfig{"short_limit", R"({"model_type": "mamba2", "time_step_limit": [1.0]})", kCorrupt,
+                  "time_step_limit"},
         BadConfig{"activation", R"({"model_type": "mamba2", "hidden_act": "gelu"})", kUnsupported, "gelu"},
         BadConfig{"bool_bias", R"({"model_type": "mamba2", "use_bias": "yes"})", kCorrupt, "use_bias"},
         BadConfig{"vocab", R"({"model_type": "mamba2", "vocab_size": 0})", kCorrupt, "vocab_size"},
         BadConfig{"ss_mamba1", R"({"d_model": 64, "n_layer": 2, "ssm_cfg": {}})", kUnsupported, "Mamba1"},
-        BadConfig{"ss_attention", R"({"d_model": 64, "n_layer": 2, "ssm_cfg": {"layer": "Mamba2"}, "attn_layer_idx": [1]})",
+        BadConfig{"ss_attention",
+                  R"({"d_model": 64, "n_layer": 2, "ssm_cfg": {"layer": "Mamba2"}, "attn_layer_idx": [1]})",
                   kUnsupported, "attn_layer_idx"},
-        BadConfig{"ss_mlp", R"({"d_model": 64, "n_layer": 2, "ssm_cfg": {"layer": "Mamba2"}, "d_intermediate": 128})",
+        BadConfig{"ss_mlp",
+                  R"({"d_model": 64, "n_layer": 2, "ssm_cfg": {"layer": "Mamba2"}, "d_intermediate": 128})",
                   kUnsupported, "d_intermediate"},
-        BadConfig{"ss_dssm", R"({"d_model": 64, "n_layer": 2, "ssm_cfg": {"layer": "Mamba2", "d_ssm": 64}})", kUnsupported,
-                  "d_ssm"},
-        BadConfig{"ss_hdim", R"({"d_model": 64, "n_layer": 2, "ssm_cfg": {"layer": "Mamba2", "D_has_hdim": true}})",
+        BadConfig{"ss_dssm", R"({"d_model": 64, "n_layer": 2, "ssm_cfg": {"layer": "Mamba2", "d_ssm": 64}})",
+                  kUnsupported, "d_ssm"},
+        BadConfig{"ss_hdim",
+                  R"({"d_model": 64, "n_layer": 2, "ssm_cfg": {"layer": "Mamba2", "D_has_hdim": true}})",
                   kUnsupported, "D_has_hdim"},
-        BadConfig{"ss_rmsnorm", R"({"d_model": 64, "n_layer": 2, "ssm_cfg": {"layer": "Mamba2", "rmsnorm": false}})",
+        BadConfig{"ss_rmsnorm",
+                  R"({"d_model": 64, "n_layer": 2, "ssm_cfg": {"layer": "Mamba2", "rmsnorm": false}})",
                   kUnsupported, "rmsnorm"},
-        BadConfig{"ss_headdim", R"({"d_model": 64, "n_layer": 2, "ssm_cfg": {"layer": "Mamba2", "headdim": 48}})", kCorrupt,
+        BadConfig{"ss_headdim",
+                  R"({"d_model": 64, "n_layer": 2, "ssm_cfg": {"layer": "Mamba2", "headdim": 48}})", kCorrupt,
                   "expand"},
         BadConfig{"ss_cfg_list", R"({"d_model": 64, "n_layer": 2, "ssm_cfg": []})", kCorrupt, "ssm_cfg"}),
     [](const auto& test) { return std::string(test.param.name); });

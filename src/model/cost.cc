@@ -31,8 +31,9 @@ int64_t ConvStateBytes(const ModelConfig& config) {
 
 int64_t WeightBytes(const Model& model) {
   int64_t bytes = 0;
-  ForEachTensor(model.weights(), model.config(),
-                [&](const Tensor& tensor, const TensorRow&) { bytes += static_cast<int64_t>(tensor.num_bytes()); });
+  ForEachTensor(model.weights(), model.config(), [&](const Tensor& tensor, const TensorRow&) {
+    bytes += static_cast<int64_t>(tensor.num_bytes());
+  });
   return bytes;
 }
 

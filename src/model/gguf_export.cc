@@ -47,11 +47,16 @@ Tensor ConvertTo(const Tensor& tensor, DType dtype, const std::string& name) {
   if (tensor.dtype() == dtype) return tensor;
   const std::vector<float> values = ToFloats(tensor);
   switch (dtype) {
-    case DType::kF32: return MakeTensor(tensor.shape(), values);
-    case DType::kF16: return Converted<uint16_t>(dtype, tensor.shape(), values, F16FromF32);
-    case DType::kBF16: return Converted<uint16_t>(dtype, tensor.shape(), values, BF16FromF32);
-    case DType::kQ8_0: return Quantized(tensor, values, name);
-    default: GHOST_CHECK(false);
+    case DType::kF32:
+      return MakeTensor(tensor.shape(), values);
+    case DType::kF16:
+      return Converted<uint16_t>(dtype, tensor.shape(), values, F16FromF32);
+    case DType::kBF16:
+      return Converted<uint16_t>(dtype, tensor.shape(), values, BF16FromF32);
+    case DType::kQ8_0:
+      return Quantized(tensor, values, name);
+    default:
+      GHOST_CHECK(false);
   }
   return {};
 }
@@ -87,8 +92,8 @@ GgufKeys MakeGgufKeys(const ModelConfig& config, DType matrix_type) {
   CheckExpressible(config);
   const BlockDims& d = config.blocks.front();
   const auto u32 = [](int64_t value) { return GgufValue(static_cast<uint32_t>(value)); };
-  const uint32_t file_type = matrix_type == DType::kF32   ? 0
-                             : matrix_type == DType::kF16 ? 1
+  const uint32_t file_type = matrix_type == DType::kF32    ? 0
+                             : matrix_type == DType::kF16  ? 1
                              : matrix_type == DType::kQ8_0 ? 7
                                                            : 32;  // BF16
   return {{"general.architecture", std::string("mamba2")},

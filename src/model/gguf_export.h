@@ -6,9 +6,9 @@
 
 namespace ghost {
 
-// Matrices become `matrix_type` (F32, F16, BF16 or Q8_0; stored bytes are kept when they have it already), all other
-// tensors F32, as llama.cpp wants them. Error(kUnsupported) for what the format cannot say: unequal N, projection
-// biases, a missing convolution bias, a clamped step size.
+// Matrices become `matrix_type` (F32, F16, BF16 or Q8_0; stored bytes are kept when they have it already),
+// all other tensors F32, as llama.cpp wants them. Error(kUnsupported) for what the format cannot say: unequal
+// N, projection biases, a missing convolution bias, a clamped step size.
 GgufTensors MakeGgufTensors(const Model& model, DType matrix_type);
 
 // The keys that describe the architecture. Tokenizer keys are the caller's.

@@ -1,5 +1,5 @@
-// A model is a list of layers of a few kinds. Kinds differ behind this interface, so that hybrids (attention, shared
-// blocks) join without conditions in the forward pass.
+// A model is a list of layers of a few kinds. Kinds differ behind this interface, so that hybrids (attention,
+// shared blocks) join without conditions in the forward pass.
 #pragma once
 
 #include <span>

@@ -87,14 +87,14 @@ void MambaLayer::Forward(const LayerCall& call) const {
   const View y = call.scratch.y(T, dims.d_inner());
   const InProjParts in = ViewInProj(zxbcdt, dims);
 
-  RmsNorm(call.hidden, b.norm.data(), b.eps, normed);                                              // (T, M)
-  MatMul(normed, WeightView(b.in_proj), zxbcdt, {.bias = DataOrNull(b.in_proj_bias)});             // (T, 2R+2GN+H)
-  CausalConvSilu(in.xbc, conv, call.sequences, xbc);                                               // (T, R+2GN)  eq. 10
-  SoftplusClamp(in.dt, b.dt_bias.data(), b.dt_min, b.dt_max, dt);                                  // (T, H)
-  SsmScan(ViewScan(xbc, dt, b, call.sequences), y, call.stats);                                    // (T, R)   eq. 2, 3
-  GatedRmsNorm(y, in.z, b.gate_norm.data(), b.eps, b.norm_groups);                                 // (T, R)
+  RmsNorm(call.hidden, b.norm.data(), b.eps, normed);                                   // (T, M)
+  MatMul(normed, WeightView(b.in_proj), zxbcdt, {.bias = DataOrNull(b.in_proj_bias)});  // (T, 2R+2GN+H)
+  CausalConvSilu(in.xbc, conv, call.sequences, xbc);                                    // (T, R+2GN)  eq. 10
+  SoftplusClamp(in.dt, b.dt_bias.data(), b.dt_min, b.dt_max, dt);                       // (T, H)
+  SsmScan(ViewScan(xbc, dt, b, call.sequences), y, call.stats);                         // (T, R)   eq. 2, 3
+  GatedRmsNorm(y, in.z, b.gate_norm.data(), b.eps, b.norm_groups);                      // (T, R)
   MatMul(y, WeightView(b.out_proj), call.hidden,
-         {.bias = DataOrNull(b.out_proj_bias), .accumulate = true});                               // (T, M)  u += y W^T
+         {.bias = DataOrNull(b.out_proj_bias), .accumulate = true});  // (T, M)  u += y W^T
 }
 
 }  // namespace ghost

@@ -68,7 +68,8 @@ TEST(Model, SavedAndLoadedIsBitEqual) {
   const ModelConfig config = TinyConfig(1, 13);
   for (const DType dtype : {DType::kF32, DType::kF16, DType::kBF16}) {
     const TempDir dir;
-    SaveSafetensors(dir.path() + "/model.safetensors", MakeRandomTensors(config, dtype, 5), {{"format", "pt"}});
+    SaveSafetensors(dir.path() + "/model.safetensors", MakeRandomTensors(config, dtype, 5),
+                    {{"format", "pt"}});
     WriteFileAtomically(dir.path() + "/config.json", MakeHuggingFaceConfig(config).dump());
     const Model loaded = LoadModel(OpenCheckpoint(dir.path()));
     const Model made = MakeRandomModel(config, dtype, 5);
@@ -79,7 +80,8 @@ TEST(Model, SavedAndLoadedIsBitEqual) {
 TEST(Model, EveryProblemOfAFileIsReportedAtOnce) {
   const ModelConfig config = TinyConfig(1, 16);
   TensorSet set;
-  for (auto& [name, tensor] : MakeRandomTensors(config, DType::kF32, 5)) set.tensors[name] = {tensor, "m.safetensors"};
+  for (auto& [name, tensor] : MakeRandomTensors(config, DType::kF32, 5))
+    set.tensors[name] = {tensor, "m.safetensors"};
   set.tensors.erase("backbone.layers.0.mixer.D");
   set.tensors["backbone.layers.1.mixer.A_log"].tensor = MakeTensor(Shape{4}, std::vector<float>(4));
   set.tensors["backbone.layers.2.mixer.D"] = {MakeTensor(Shape{8}, std::vector<float>(8)), "m.safetensors"};
@@ -114,7 +116,8 @@ TEST(Model, ReleasedShapesHaveTheirPublishedSizes) {
   for (const auto& [name, parameters, state_bytes] :
        {Published{"mamba2-130m", 128989632, 18874368}, Published{"mamba2-370m", 368346624, 50331648},
         Published{"mamba2-780m", 780161280, 75497472}, Published{"mamba2-1.3b", 1343757312, 100663296},
-        Published{"mamba2-2.7b", 2702599680, 167772160}, Published{"codestral-mamba-7b", 7285403648, 268435456}}) {
+        Published{"mamba2-2.7b", 2702599680, 167772160},
+        Published{"codestral-mamba-7b", 7285403648, 268435456}}) {
     const ModelConfig config = ReleasedConfig(name);
     EXPECT_EQ(CountParameters(config), parameters) << name;
     EXPECT_EQ(SsmStateBytes(config), state_bytes) << name;
@@ -134,11 +137,11 @@ TEST(Model, ContentHashSeesNamesTypesShapesAndSampledBytes) {
   EXPECT_EQ(base, hash([](TensorSet&) {}));
   EXPECT_NE(base, hash([](TensorSet& s) { s.tensors.erase("backbone.norm_f.weight"); }));
   EXPECT_NE(base, hash([](TensorSet& s) {
-    auto& conv = s.tensors["backbone.layers.0.mixer.conv1d.bias"].tensor;
-    std::vector<float> values = ToFloats(conv);
-    values.back() = 0.0f;  // one masked channel
-    conv = MakeTensor(conv.shape(), values);
-  }));
+              auto& conv = s.tensors["backbone.layers.0.mixer.conv1d.bias"].tensor;
+              std::vector<float> values = ToFloats(conv);
+              values.back() = 0.0f;  // one masked channel
+              conv = MakeTensor(conv.shape(), values);
+            }));
 }
 
 TEST(RuntimeSupport, FollowsTheRulesOfTheOthersKernels) {

@@ -20,9 +20,9 @@ struct Released {
 
 // All have headdim 64, d_state 128, a convolution of width 4 and expand 2.
 constexpr Released kReleased[] = {
-    {"mamba2-130m", 768, 24, 24, 1, 50288, true},    {"mamba2-370m", 1024, 48, 32, 1, 50288, true},
-    {"mamba2-780m", 1536, 48, 48, 1, 50288, true},   {"mamba2-1.3b", 2048, 48, 64, 1, 50288, true},
-    {"mamba2-2.7b", 2560, 64, 80, 1, 50288, true},   {"codestral-mamba-7b", 4096, 64, 128, 8, 32768, false},
+    {"mamba2-130m", 768, 24, 24, 1, 50288, true},  {"mamba2-370m", 1024, 48, 32, 1, 50288, true},
+    {"mamba2-780m", 1536, 48, 48, 1, 50288, true}, {"mamba2-1.3b", 2048, 48, 64, 1, 50288, true},
+    {"mamba2-2.7b", 2560, 64, 80, 1, 50288, true}, {"codestral-mamba-7b", 4096, 64, 128, 8, 32768, false},
 };
 
 // Pieces of this many values have their own generator, so that threads can fill them in any order.
@@ -52,7 +52,8 @@ constexpr Rule kRules[] = {
 
 const Rule& RuleFor(std::string_view name) {
   for (const Rule& rule : kRules) {
-    if (name.size() >= rule.suffix.size() && name.substr(name.size() - rule.suffix.size()) == rule.suffix) return rule;
+    if (name.size() >= rule.suffix.size() && name.substr(name.size() - rule.suffix.size()) == rule.suffix)
+      return rule;
   }
   GHOST_CHECK(false);
   return kRules[0];
@@ -125,7 +126,8 @@ std::map<std::string, Tensor> MakeRandomTensors(const ModelConfig& config, DType
 
 Model MakeRandomModel(const ModelConfig& config, DType dtype, uint64_t seed) {
   TensorSet set;
-  for (auto& [name, tensor] : MakeRandomTensors(config, dtype, seed)) set.tensors[name] = {tensor, "(random)"};
+  for (auto& [name, tensor] : MakeRandomTensors(config, dtype, seed))
+    set.tensors[name] = {tensor, "(random)"};
   return Model(config, BindWeights(set, config, "(random)"));
 }
 

@@ -12,13 +12,14 @@
 
 namespace ghost {
 
-// The configuration of a released model by its name, e.g. "mamba2-130m". Unknown names are Error(kUsage) listing all.
+// The configuration of a released model by its name, e.g. "mamba2-130m". Unknown names are Error(kUsage)
+// listing all.
 ModelConfig ReleasedConfig(std::string_view name);
 std::vector<std::string> ReleasedNames();
 
-// Hugging Face names and shapes, values by Mamba2's own initialisation rules (A in 1..16, step sizes log-uniform in
-// 1e-3..1e-1, projections of variance 1/fan-in). Matrices are stored as `dtype` (F32, F16 or BF16), vectors as F32.
-// The same seed gives the same bytes for every number of threads.
+// Hugging Face names and shapes, values by Mamba2's own initialisation rules (A in 1..16, step sizes
+// log-uniform in 1e-3..1e-1, projections of variance 1/fan-in). Matrices are stored as `dtype` (F32, F16 or
+// BF16), vectors as F32. The same seed gives the same bytes for every number of threads.
 std::map<std::string, Tensor> MakeRandomTensors(const ModelConfig& config, DType dtype, uint64_t seed);
 
 Model MakeRandomModel(const ModelConfig& config, DType dtype, uint64_t seed);

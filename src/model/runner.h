@@ -16,11 +16,12 @@ struct SequenceInput {
   SequenceState* state = nullptr;
 };
 
-// How many rows a pass should have at most; longer prompts are cut by the caller (or PrefillLogits). Enough to keep the
-// matrix products busy, small enough for the activations of a 2.7b model to stay under 250 MB.
+// How many rows a pass should have at most; longer prompts are cut by the caller (or PrefillLogits). Enough
+// to keep the matrix products busy, small enough for the activations of a 2.7b model to stay under 250 MB.
 inline constexpr int64_t kPassRows = 2048;
 
-// Called after every layer with its number and the residual stream, and with number num_layers() for the final norm.
+// Called after every layer with its number and the residual stream, and with number num_layers() for the
+// final norm.
 using LayerObserver = std::function<void(int layer, ConstView hidden)>;
 
 // Owns the activations; the model must outlive it. One thread uses a Runner at a time.
@@ -28,14 +29,16 @@ class Runner {
  public:
   explicit Runner(const Model& model) : model_(model) {}
 
-  // One pass: every weight is read once for all sequences. Rows of the result stand in the order of the inputs: the
-  // output of the final norm, (T, M), valid until the next call. Ids outside the vocabulary are Error(kUsage).
+  // One pass: every weight is read once for all sequences. Rows of the result stand in the order of the
+  // inputs: the output of the final norm, (T, M), valid until the next call. Ids outside the vocabulary are
+  // Error(kUsage).
   ConstView Forward(std::span<const SequenceInput> inputs, const LayerObserver& observer = nullptr);
 
   // The language-model head on some of these rows: (rows, V), valid until the next call.
   ConstView Logits(ConstView hidden);
 
-  // Forward over one prompt of any length in passes of kPassRows; the logits of its last token. tokens must not be empty.
+  // Forward over one prompt of any length in passes of kPassRows; the logits of its last token. tokens must
+  // not be empty.
   std::span<const float> PrefillLogits(std::span<const int32_t> tokens, SequenceState& state);
 
  private:

@@ -31,7 +31,8 @@ RuntimeVerdict GpuKernels(const BlockDims& d, int N) {
 
 RuntimeVerdict LlamaCpu(const BlockDims& d, int N) {
   const std::string name = "llama.cpp (CPU)";
-  if (d.in_proj_rows() % 4 != 0) return {name, Support::kSlow, "projection rows not a multiple of 4: no tiled product"};
+  if (d.in_proj_rows() % 4 != 0)
+    return {name, Support::kSlow, "projection rows not a multiple of 4: no tiled product"};
   if (N % 64 == 0) return {name, Support::kFast, ""};
   if (N % 32 == 0) return {name, Support::kSlow, "full speed with AVX2; AVX-512 takes 64 channels at a time"};
   return {name, Support::kSlow, "the remainder of N by 32 (AVX2) or 64 (AVX-512) runs as scalar code"};
@@ -41,9 +42,12 @@ RuntimeVerdict LlamaCpu(const BlockDims& d, int N) {
 
 std::string_view NameOf(Support support) {
   switch (support) {
-    case Support::kFast: return "yes";
-    case Support::kSlow: return "slow";
-    case Support::kNo: return "no";
+    case Support::kFast:
+      return "yes";
+    case Support::kSlow:
+      return "slow";
+    case Support::kNo:
+      return "no";
   }
   return "?";
 }
@@ -52,14 +56,16 @@ std::vector<RuntimeVerdict> RuntimesFor(const ModelConfig& config) {
   std::vector<RuntimeVerdict> verdicts = {{"ghost", Support::kFast, ""}};
   const int N = UniformState(config);
   if (N < 1) {
-    verdicts.push_back({"all others", Support::kNo, "layers or groups keep different numbers of state channels"});
+    verdicts.push_back(
+        {"all others", Support::kNo, "layers or groups keep different numbers of state channels"});
     return verdicts;
   }
   const BlockDims& d = config.blocks.front();
   verdicts.push_back({"transformers (CPU path)", Support::kFast, ""});
   verdicts.push_back(GpuKernels(d, N));
   const bool metal = N % 32 == 0;
-  verdicts.push_back({"MLX, Metal", metal ? Support::kFast : Support::kNo, metal ? "" : "N must be a multiple of 32"});
+  verdicts.push_back(
+      {"MLX, Metal", metal ? Support::kFast : Support::kNo, metal ? "" : "N must be a multiple of 32"});
   if (config.projection_bias || !config.conv_bias) {
     verdicts.push_back({"llama.cpp", Support::kNo, "needs a convolution bias and knows no projection bias"});
     return verdicts;

@@ -1,4 +1,5 @@
-// Which other runtimes take a model with a given state size, and how well. Facts about their kernels, not about ours.
+// Which other runtimes take a model with a given state size, and how well. Facts about their kernels, not
+// about ours.
 #pragma once
 
 #include <string>

@@ -22,7 +22,8 @@ int32_t Sampler::Sample(std::span<const float> logits, int32_t limit) {
     candidates_[v] = {static_cast<int32_t>(v), weight};
     sum += weight;
   }
-  // Most likely first, so that the nucleus is a prefix; equal ones by id, so that the order is the same everywhere.
+  // Most likely first, so that the nucleus is a prefix; equal ones by id, so that the order is the same
+  // everywhere.
   std::ranges::sort(candidates_, [](const Candidate& a, const Candidate& b) {
     return a.probability != b.probability ? a.probability > b.probability : a.id < b.id;
   });

@@ -10,7 +10,8 @@
 
 namespace ghost {
 
-// Starts as all zeros, which is the empty sequence. One allocation for all layers. Not shared between threads.
+// Starts as all zeros, which is the empty sequence. One allocation for all layers. Not shared between
+// threads.
 class SequenceState {
  public:
   explicit SequenceState(const ModelConfig& config);

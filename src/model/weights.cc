@@ -12,7 +12,8 @@ namespace {
 // How many problems a message lists before it only counts.
 constexpr size_t kMaxListed = 20;
 
-// GGUF writes vectors as (H, 1), the convolution without its middle 1 and the gate norm as (G, R/G): the same bytes.
+// GGUF writes vectors as (H, 1), the convolution without its middle 1 and the gate norm as (G, R/G): the same
+// bytes.
 bool SameUpToUnits(const Shape& stored, const Shape& expected, const BlockDims* dims) {
   const auto squeeze = [](const Shape& shape) {
     std::vector<int64_t> kept;
@@ -46,7 +47,8 @@ class Binder {
     if (!shape_fits) {
       problems_.push_back({it->first, "wrong shape", row.shape.ToString(), found.shape().ToString()});
     } else if (!IsWeightType(found.dtype()) && (row.is_matrix || found.dtype() != DType::kF64)) {
-      problems_.push_back({it->first, "wrong type", "F32, F16, BF16 or Q8_0", std::string(NameOf(found.dtype()))});
+      problems_.push_back(
+          {it->first, "wrong type", "F32, F16, BF16 or Q8_0", std::string(NameOf(found.dtype()))});
     } else {
       slot = found.Reshaped(row.shape);
     }
@@ -57,23 +59,27 @@ class Binder {
 
   void Finish(const std::string& source) {
     for (const auto& [name, stored] : set_.tensors) {
-      if (!used_.contains(name)) problems_.push_back({name, "unknown", "nothing", stored.tensor.shape().ToString()});
+      if (!used_.contains(name))
+        problems_.push_back({name, "unknown", "nothing", stored.tensor.shape().ToString()});
     }
     if (problems_.empty()) return;
     ErrorContext context{.file = source, .tensor = problems_.front().name};
     if (problems_.size() == 1) {
       context.expected = problems_.front().expected;
       context.actual = problems_.front().actual;
-      throw Error(ErrorKind::kCorrupt, "tensor does not fit the configuration: " + problems_.front().what, context);
+      throw Error(ErrorKind::kCorrupt, "tensor does not fit the configuration: " + problems_.front().what,
+                  context);
     }
     std::string list;
     for (size_t i = 0; i < std::min(problems_.size(), kMaxListed); ++i) {
       const Problem& p = problems_[i];
       list += fmt::format("\n    {}: {}, expected {}, found {}", p.name, p.what, p.expected, p.actual);
     }
-    if (problems_.size() > kMaxListed) list += fmt::format("\n    and {} more", problems_.size() - kMaxListed);
+    if (problems_.size() > kMaxListed)
+      list += fmt::format("\n    and {} more", problems_.size() - kMaxListed);
     context.actual = list;
-    throw Error(ErrorKind::kCorrupt, fmt::format("{} tensors do not fit the configuration", problems_.size()), context);
+    throw Error(ErrorKind::kCorrupt, fmt::format("{} tensors do not fit the configuration", problems_.size()),
+                context);
   }
 
  private:

@@ -1,5 +1,5 @@
-// The one table of tensor names and shapes. Loader, writers, parameter counts and `ghost inspect` walk it, so that a
-// tensor cannot be known to one of them and forgotten by another.
+// The one table of tensor names and shapes. Loader, writers, parameter counts and `ghost inspect` walk it, so
+// that a tensor cannot be known to one of them and forgotten by another.
 #pragma once
 
 #include <string>
@@ -42,11 +42,14 @@ struct TensorRow {
 };
 
 template <class Block, class Visit>
-void ForEachBlockTensor(Block& w, const BlockDims& dims, const ModelConfig& config, int layer, Visit&& visit) {
+void ForEachBlockTensor(Block& w, const BlockDims& dims, const ModelConfig& config, int layer,
+                        Visit&& visit) {
   const int64_t M = dims.d_model, R = dims.d_inner(), H = dims.num_heads, W = dims.conv_width;
   const int64_t rows = dims.in_proj_rows(), C = dims.conv_channels();
-  const std::string hf = "backbone.layers." + std::to_string(layer) + ".", gguf = "blk." + std::to_string(layer) + ".";
-  const auto row = [&](auto& slot, const char* name, const char* gguf_name, Shape shape, bool is_matrix = false) {
+  const std::string hf = "backbone.layers." + std::to_string(layer) + ".",
+                    gguf = "blk." + std::to_string(layer) + ".";
+  const auto row = [&](auto& slot, const char* name, const char* gguf_name, Shape shape,
+                       bool is_matrix = false) {
     visit(slot, TensorRow{hf + name, "", gguf + gguf_name, shape, is_matrix});
   };
   row(w.norm, "norm.weight", "attn_norm.weight", {M});
@@ -62,25 +65,28 @@ void ForEachBlockTensor(Block& w, const BlockDims& dims, const ModelConfig& conf
   if (config.projection_bias) row(w.out_proj_bias, "mixer.out_proj.bias", "ssm_out.bias", {M});
 }
 
-// visit(slot, row) for every tensor a model of this config has, in file order: embedding, blocks, final norm, head.
-// `Weights` is ModelWeights or const ModelWeights; its `blocks` must have config.num_layers() entries.
+// visit(slot, row) for every tensor a model of this config has, in file order: embedding, blocks, final norm,
+// head. `Weights` is ModelWeights or const ModelWeights; its `blocks` must have config.num_layers() entries.
 template <class Weights, class Visit>
 void ForEachTensor(Weights& w, const ModelConfig& config, Visit&& visit) {
   const int64_t V = config.vocab_size, M = config.d_model;
   const bool original = config.layout == Layout::kStateSpaces;
   const std::string plural = "backbone.embeddings.weight", singular = "backbone.embedding.weight";
-  visit(w.embedding, TensorRow{original ? singular : plural, original ? plural : singular, "token_embd.weight",
-                               Shape{V, M}, /*is_matrix=*/true});
+  visit(w.embedding, TensorRow{original ? singular : plural, original ? plural : singular,
+                               "token_embd.weight", Shape{V, M}, /*is_matrix=*/true});
   for (int layer = 0; layer < config.num_layers(); ++layer) {
     const auto index = static_cast<size_t>(layer);
     ForEachBlockTensor(w.blocks[index], config.blocks[index], config, layer, visit);
   }
-  visit(w.final_norm, TensorRow{"backbone.norm_f.weight", "", "output_norm.weight", Shape{M}, /*is_matrix=*/false});
-  if (!config.tied_head) visit(w.head, TensorRow{"lm_head.weight", "", "output.weight", Shape{V, M}, /*is_matrix=*/true});
+  visit(w.final_norm,
+        TensorRow{"backbone.norm_f.weight", "", "output_norm.weight", Shape{M}, /*is_matrix=*/false});
+  if (!config.tied_head)
+    visit(w.head, TensorRow{"lm_head.weight", "", "output.weight", Shape{V, M}, /*is_matrix=*/true});
 }
 
-// Finds every tensor of the table in `set` and checks type and shape. All missing, misshapen, wrongly typed and unknown
-// tensors are reported in one Error(kCorrupt). Copies no weight. `source` names the checkpoint in messages.
+// Finds every tensor of the table in `set` and checks type and shape. All missing, misshapen, wrongly typed
+// and unknown tensors are reported in one Error(kCorrupt). Copies no weight. `source` names the checkpoint in
+// messages.
 ModelWeights BindWeights(const TensorSet& set, const ModelConfig& config, const std::string& source);
 
 // Parameters, a tied head counted once.

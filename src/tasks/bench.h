@@ -24,9 +24,13 @@ struct BenchOptions {
 
   template <class Visit>
   void ForEach(Visit&& visit) {
-    visit(model, OptionInfo{"MODEL", "checkpoint directory or .gguf file; or give --shape", Place::kPositional});
-    visit(norm_groups, OptionInfo{"norm-groups", "span of the gated norm: full, grouped or auto (as trained)"});
-    visit(shape, OptionInfo{"shape", "random weights of a released shape: mamba2-130m, -370m, -780m, -1.3b, -2.7b, ..."});
+    visit(model,
+          OptionInfo{"MODEL", "checkpoint directory or .gguf file; or give --shape", Place::kPositional});
+    visit(norm_groups,
+          OptionInfo{"norm-groups", "span of the gated norm: full, grouped or auto (as trained)"});
+    visit(shape,
+          OptionInfo{"shape",
+                     "random weights of a released shape: mamba2-130m, -370m, -780m, -1.3b, -2.7b, ..."});
     visit(dtype, OptionInfo{"dtype", "of the random weights: f32, f16 or bf16"});
     visit(compare, OptionInfo{"compare", "a second model, measured in turn with the first"});
     visit(batch, OptionInfo{"batch", "numbers of sequences to decode at once"});

@@ -16,7 +16,8 @@ OrderedJson DescribeModel(const Checkpoint& checkpoint) {
           {"content_hash", ContentHash(checkpoint.tensors)}};
 }
 
-OrderedJson MakeDocument(const std::string& schema, OrderedJson model, OrderedJson options, OrderedJson seed) {
+OrderedJson MakeDocument(const std::string& schema, OrderedJson model, OrderedJson options,
+                         OrderedJson seed) {
   return {{"schema", schema},
           {"ghost_version", GhostVersion()},
           {"model", std::move(model)},

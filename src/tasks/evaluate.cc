@@ -66,8 +66,9 @@ OrderedJson EvaluatePerplexity(const EvalOptions& options, const LoadedModel& lo
   perplexity.bos_id = stream.bos_id;
   perplexity.max_windows = options.limit;
   Progress progress("perplexity", "windows");
-  const PerplexityResult result = Perplexity(loaded.model, stream.ids, perplexity,
-                                             [&](int64_t done, int64_t total) { progress.Update(done, total); });
+  const PerplexityResult result =
+      Perplexity(loaded.model, stream.ids, perplexity,
+                 [&](int64_t done, int64_t total) { progress.Update(done, total); });
   return {{"task", "perplexity"},
           {"variant", NameOf(perplexity.variant)},
           {"join", options.input.empty() ? OrderedJson(options.join) : OrderedJson(nullptr)},

@@ -29,7 +29,9 @@ struct EvalOptions {
     visit(input, OptionInfo{"input", "token ids instead of text: safetensors with input_ids, I64 (B, L)"});
     visit(tokenizer, OptionInfo{"tokenizer", "tokenizer.json, when the checkpoint has none"});
     visit(variant, OptionInfo{"variant", "of perplexity: windows (SparseGPT, GPTQ), llamacpp or strided"});
-    visit(join, OptionInfo{"join", "rows: lines joined by blank lines, as the literature does; file: the text as it is"});
+    visit(join,
+          OptionInfo{"join",
+                     "rows: lines joined by blank lines, as the literature does; file: the text as it is"});
     visit(max_length, OptionInfo{"max-length", "tokens of a window; 0 = 2048, for llamacpp 512"});
     visit(stride, OptionInfo{"stride", "tokens between windows of the strided variant"});
     visit(limit, OptionInfo{"limit", "evaluate only the first so many windows; 0 = all"});

@@ -69,7 +69,8 @@ Tensor CollectStates(const std::vector<SequenceState>& states, const BlockDims& 
 OrderedJson Forward(const ForwardOptions& options) {
   const Timer timer;
   if (!options.force && FileExists(options.output)) {
-    throw Error(ErrorKind::kCannotCreate, "output exists already", {.file = options.output, .hint = "say --force"});
+    throw Error(ErrorKind::kCannotCreate, "output exists already",
+                {.file = options.output, .hint = "say --force"});
   }
   const LoadedModel loaded = LoadModel(options.model);
   const ModelConfig& config = loaded.model.config();
@@ -78,7 +79,8 @@ OrderedJson Forward(const ForwardOptions& options) {
 
   Collected logits(B, L, config.vocab_size);
   std::vector<Collected> hidden;  // one per layer, then the final norm
-  if (options.hidden_states) hidden.assign(static_cast<size_t>(config.num_layers()) + 1, Collected(B, L, config.d_model));
+  if (options.hidden_states)
+    hidden.assign(static_cast<size_t>(config.num_layers()) + 1, Collected(B, L, config.d_model));
   std::vector<SequenceState> states;
   for (int64_t b = 0; b < B; ++b) states.emplace_back(config);
 
@@ -89,7 +91,8 @@ OrderedJson Forward(const ForwardOptions& options) {
     const Pass& pass = passes[i];
     std::vector<SequenceInput> inputs;
     for (int64_t b = pass.first; b < pass.first + pass.count; ++b) {
-      inputs.push_back({{input.Row(b) + pass.begin, static_cast<size_t>(pass.length)}, &states[static_cast<size_t>(b)]});
+      inputs.push_back(
+          {{input.Row(b) + pass.begin, static_cast<size_t>(pass.length)}, &states[static_cast<size_t>(b)]});
     }
     const auto put = [&](Collected& into, ConstView rows) {
       for (int64_t r = 0; r < rows.rows; ++r) {
@@ -110,13 +113,15 @@ OrderedJson Forward(const ForwardOptions& options) {
     for (int layer = 0; layer < config.num_layers(); ++layer) {
       const std::string number = std::to_string(layer);
       tensors["hidden." + number] = hidden[static_cast<size_t>(layer)].ToTensor();
-      tensors["ssm_state." + number] = CollectStates(states, config.blocks[static_cast<size_t>(layer)], layer);
+      tensors["ssm_state." + number] =
+          CollectStates(states, config.blocks[static_cast<size_t>(layer)], layer);
     }
     tensors["hidden.final"] = hidden.back().ToTensor();
   }
   SaveSafetensors(options.output, tensors, {{"format", "pt"}});
 
-  OrderedJson document = MakeDocument("ghost.forward/1", DescribeModel(loaded.checkpoint), EchoOptions(options));
+  OrderedJson document =
+      MakeDocument("ghost.forward/1", DescribeModel(loaded.checkpoint), EchoOptions(options));
   document["output"] = options.output;
   document["sequences"] = B;
   document["length"] = L;

@@ -22,7 +22,8 @@ struct ForwardOptions {
     visit(input, OptionInfo{"input", "safetensors file with input_ids, I64 (B, L)", Place::kFlag, true});
     visit(output, OptionInfo{"output", "safetensors file to write: logits (B, L, V)", Place::kFlag, true});
     visit(hidden_states, OptionInfo{"hidden-states", "also hidden.{j}, hidden.final and ssm_state.{j}"});
-    visit(stepwise, OptionInfo{"stepwise", "feed one token at a time, all sequences together, as in decoding"});
+    visit(stepwise,
+          OptionInfo{"stepwise", "feed one token at a time, all sequences together, as in decoding"});
     visit(force, OptionInfo{"force", "overwrite the output"});
     common.ForEach(visit);
   }

@@ -22,8 +22,8 @@ void CheckOptions(const GenerateOptions& o) {
   if (!(o.top_p > 0.0 && o.top_p <= 1.0)) refuse("top-p", "more than 0, at most 1", o.top_p);
 }
 
-// What a sequence starts with when the prompt is empty: BOS where there is one, else the end-of-text token, which
-// separates documents in training.
+// What a sequence starts with when the prompt is empty: BOS where there is one, else the end-of-text token,
+// which separates documents in training.
 int32_t FirstToken(const Tokenizer& tokenizer) {
   if (tokenizer.bos_id() >= 0) return tokenizer.bos_id();
   if (tokenizer.eos_id() >= 0) return tokenizer.eos_id();
@@ -67,13 +67,14 @@ OrderedJson Generate(const GenerateOptions& options, const std::function<void(co
     }
     ids.push_back(id);
     show(decoder.Push(id));
-    if (static_cast<int>(ids.size()) < options.max_tokens) logits = runner.PrefillLogits({&ids.back(), 1}, state);
+    if (static_cast<int>(ids.size()) < options.max_tokens)
+      logits = runner.PrefillLogits({&ids.back(), 1}, state);
   }
   show(decoder.Finish());
   const double decode_seconds = phase.Seconds();
 
-  OrderedJson document = MakeDocument("ghost.generate/1", DescribeModel(loaded.checkpoint), EchoOptions(options),
-                                      options.seed);
+  OrderedJson document =
+      MakeDocument("ghost.generate/1", DescribeModel(loaded.checkpoint), EchoOptions(options), options.seed);
   document["prompt_ids"] = prompt;
   document["ids"] = ids;
   document["text"] = text;

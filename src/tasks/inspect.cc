@@ -40,8 +40,9 @@ OrderedJson DescribeDtypes(const TensorSet& set) {
   return json;
 }
 
-// While decoding, a step reads every weight once and every state twice (read, write). The prediction is the ratio of
-// these bytes, dense over pruned: an upper bound, reached while memory and not arithmetic is the limit.
+// While decoding, a step reads every weight once and every state twice (read, write). The prediction is the
+// ratio of these bytes, dense over pruned: an upper bound, reached while memory and not arithmetic is the
+// limit.
 OrderedJson PredictDecodeGain(const Model& model) {
   const double weights = static_cast<double>(WeightBytes(model));
   const double state = 2.0 * static_cast<double>(SsmStateBytes(model.config()));

@@ -17,7 +17,8 @@ std::string TokenizerHint(const ModelConfig& config) {
     return "models of this vocabulary use the GPT-NeoX-20B tokenizer (EleutherAI/gpt-neox-20b)" + how;
   }
   if (config.vocab_size == 32000) return "models of this vocabulary use the Mistral 7B v0.1 tokenizer" + how;
-  if (config.vocab_size == 32768) return "models of this vocabulary use the Mistral v3 tokenizer (Codestral)" + how;
+  if (config.vocab_size == 32768)
+    return "models of this vocabulary use the Mistral v3 tokenizer (Codestral)" + how;
   return "give the tokenizer.json this model was trained with as --tokenizer PATH";
 }
 
@@ -59,7 +60,8 @@ std::string ResolveModelPath(const std::string& argument) {
   const std::string path = (root / "tiny").string();
   if (!DirectoryExists(path)) {
     throw Error(ErrorKind::kNotFound, "the model `tiny` is not there",
-                {.file = path, .hint = "give a checkpoint directory, or set GHOST_MODELS to the folder that holds tiny"});
+                {.file = path,
+                 .hint = "give a checkpoint directory, or set GHOST_MODELS to the folder that holds tiny"});
   }
   return path;
 }
@@ -84,9 +86,11 @@ Tokenizer LoadTokenizerFor(const Checkpoint& checkpoint, const std::string& over
   if (checkpoint.gguf && checkpoint.gguf->keys.contains("tokenizer.ggml.tokens")) {
     return MakeGgufTokenizer(*checkpoint.gguf);
   }
-  if (FileExists(checkpoint.path + "/tokenizer.json")) return LoadTokenizer(checkpoint.path + "/tokenizer.json");
-  throw Error(ErrorKind::kNotFound, "checkpoint has no tokenizer",
-              {.file = checkpoint.path, .expected = "tokenizer.json", .hint = TokenizerHint(checkpoint.config)});
+  if (FileExists(checkpoint.path + "/tokenizer.json"))
+    return LoadTokenizer(checkpoint.path + "/tokenizer.json");
+  throw Error(
+      ErrorKind::kNotFound, "checkpoint has no tokenizer",
+      {.file = checkpoint.path, .expected = "tokenizer.json", .hint = TokenizerHint(checkpoint.config)});
 }
 
 void CheckVocabulary(const Tokenizer& tokenizer, const ModelConfig& config, const std::string& source) {

@@ -12,7 +12,8 @@
 
 namespace ghost {
 
-// Expands the word `tiny` to the directory of the model that ships with the project; other arguments stay as they are.
+// Expands the word `tiny` to the directory of the model that ships with the project; other arguments stay as
+// they are.
 std::string ResolveModelPath(const std::string& argument);
 
 std::optional<NormGrouping> ParseNormGroups(const std::string& value);  // auto gives nullopt
@@ -23,8 +24,9 @@ struct LoadedModel {
 };
 LoadedModel LoadModel(const ModelOptions& options);
 
-// The tokenizer of a checkpoint: `override_path` if given, else tokenizer.json beside the weights, else the vocabulary
-// inside a GGUF file. Without any, Error(kNotFound) names the tokenizer that models of this vocabulary size use.
+// The tokenizer of a checkpoint: `override_path` if given, else tokenizer.json beside the weights, else the
+// vocabulary inside a GGUF file. Without any, Error(kNotFound) names the tokenizer that models of this
+// vocabulary size use.
 Tokenizer LoadTokenizerFor(const Checkpoint& checkpoint, const std::string& override_path);
 
 // A tokenizer that can produce ids the model has no row for belongs to another model: Error(kCorrupt).

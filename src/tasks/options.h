@@ -1,5 +1,5 @@
-// How options are declared: a struct per verb whose ForEach visits every field with its name and help. The one list
-// yields defaults, --help, parsing (cli/bind.h) and the echo in result documents (EchoOptions).
+// How options are declared: a struct per verb whose ForEach visits every field with its name and help. The
+// one list yields defaults, --help, parsing (cli/bind.h) and the echo in result documents (EchoOptions).
 #pragma once
 
 #include <string>
@@ -41,8 +41,10 @@ struct ModelOptions {
 
   template <class Visit>
   void ForEach(Visit&& visit) {
-    visit(model, OptionInfo{"MODEL", "checkpoint directory, .gguf file, or the word tiny", Place::kPositional, true});
-    visit(norm_groups, OptionInfo{"norm-groups", "span of the gated norm: full, grouped or auto (as trained)"});
+    visit(model, OptionInfo{"MODEL", "checkpoint directory, .gguf file, or the word tiny", Place::kPositional,
+                            true});
+    visit(norm_groups,
+          OptionInfo{"norm-groups", "span of the gated norm: full, grouped or auto (as trained)"});
   }
 };
 

@@ -24,15 +24,20 @@ OrderedJson MakeRandomCheckpoint(const RandomModelOptions& options) {
   const Timer timer;
   const DType dtype = ParseRandomDType(options.dtype);
   ModelConfig config = ReleasedConfig(options.shape);
-  if (options.layers > 0 && options.layers < config.num_layers()) config.blocks.resize(static_cast<size_t>(options.layers));
-  if (fs::exists(options.output)) throw Error(ErrorKind::kCannotCreate, "output exists already", {.file = options.output});
+  if (options.layers > 0 && options.layers < config.num_layers())
+    config.blocks.resize(static_cast<size_t>(options.layers));
+  if (fs::exists(options.output))
+    throw Error(ErrorKind::kCannotCreate, "output exists already", {.file = options.output});
   // Made beside its final place and renamed when whole.
   const std::string making = options.output + ".tmp-" + std::to_string(::getpid());
   std::error_code failed;
   fs::create_directories(making, failed);
-  if (failed) throw Error(ErrorKind::kCannotCreate, "cannot create output", {.file = making, .actual = failed.message()});
+  if (failed)
+    throw Error(ErrorKind::kCannotCreate, "cannot create output",
+                {.file = making, .actual = failed.message()});
   try {
-    SaveSafetensors(making + "/model.safetensors", MakeRandomTensors(config, dtype, options.seed), {{"format", "pt"}});
+    SaveSafetensors(making + "/model.safetensors", MakeRandomTensors(config, dtype, options.seed),
+                    {{"format", "pt"}});
     WriteFileAtomically(making + "/config.json", MakeHuggingFaceConfig(config).dump(2) + "\n");
     fs::rename(making, options.output);
   } catch (...) {

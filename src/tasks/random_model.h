@@ -1,4 +1,5 @@
-// `ghost random-model`: a checkpoint of a released shape with random weights, for trying runtimes and measuring.
+// `ghost random-model`: a checkpoint of a released shape with random weights, for trying runtimes and
+// measuring.
 #pragma once
 
 #include <string>
@@ -18,7 +19,8 @@ struct RandomModelOptions {
 
   template <class Visit>
   void ForEach(Visit&& visit) {
-    visit(shape, OptionInfo{"shape", "mamba2-130m, -370m, -780m, -1.3b, -2.7b or codestral-mamba-7b", Place::kFlag, true});
+    visit(shape, OptionInfo{"shape", "mamba2-130m, -370m, -780m, -1.3b, -2.7b or codestral-mamba-7b",
+                            Place::kFlag, true});
     visit(output, OptionInfo{"output", "directory to make", Place::kFlag, true});
     visit(dtype, OptionInfo{"dtype", "of the matrices: f32, f16 or bf16"});
     visit(layers, OptionInfo{"layers", "how many layers; 0 = as released"});

@@ -24,7 +24,8 @@ struct TokenizeOptions {
     visit(tokenizer, OptionInfo{"tokenizer", "tokenizer.json, or a directory that holds one"});
     visit(text, OptionInfo{"text", "the text (with --decode: ids, separated by spaces or commas)"});
     visit(file, OptionInfo{"file", "read the text from a file"});
-    visit(jsonl, OptionInfo{"jsonl", "one object per line with `text` (with --decode: `ids`); prints one per line"});
+    visit(jsonl,
+          OptionInfo{"jsonl", "one object per line with `text` (with --decode: `ids`); prints one per line"});
     visit(decode, OptionInfo{"decode", "from ids to text"});
     visit(add_special, OptionInfo{"add-special", "add what the tokenizer's post-processor adds, e.g. BOS"});
     common.ForEach(visit);

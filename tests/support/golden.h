@@ -14,8 +14,8 @@ namespace ghost {
 
 inline const std::vector<std::string>& GoldenMamba2Cases() {
   static const std::vector<std::string> cases = {
-      "m2_g1_n16_tied",    "m2_g2_n64_bias_dtlimit", "m2_g8_n64_noconvbias_sharded",
-      "m2_g1_n128_bf16",   "m2_g2_n32_dead_v5",      "ss_orig_f16",
+      "m2_g1_n16_tied",  "m2_g2_n64_bias_dtlimit", "m2_g8_n64_noconvbias_sharded",
+      "m2_g1_n128_bf16", "m2_g2_n32_dead_v5",      "ss_orig_f16",
   };
   return cases;
 }
@@ -39,10 +39,13 @@ class GoldenCase {
   int64_t batch() const { return batch_; }
   int64_t length() const { return length_; }
   std::span<const int32_t> row(int64_t b) const {
-    return std::span<const int32_t>(ids_).subspan(static_cast<size_t>(b * length_), static_cast<size_t>(length_));
+    return std::span<const int32_t>(ids_).subspan(static_cast<size_t>(b * length_),
+                                                  static_cast<size_t>(length_));
   }
   bool Has(const std::string& name) const { return expected_.tensors.contains(name); }
-  std::vector<float> Expected(const std::string& name) const { return ToFloats(expected_.tensors.at(name).tensor); }
+  std::vector<float> Expected(const std::string& name) const {
+    return ToFloats(expected_.tensors.at(name).tensor);
+  }
 
  private:
   std::string dir_;

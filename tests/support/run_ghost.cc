@@ -25,7 +25,8 @@ struct Pipe {
   }
 };
 
-[[noreturn]] void Exec(std::vector<std::string> arguments, const Pipe& out, const Pipe& err, const RunOptions& options) {
+[[noreturn]] void Exec(std::vector<std::string> arguments, const Pipe& out, const Pipe& err,
+                       const RunOptions& options) {
   ::dup2(out.write_end, STDOUT_FILENO);
   ::dup2(err.write_end, STDERR_FILENO);
   const int nothing = ::open("/dev/null", O_RDONLY);
