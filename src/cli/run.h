@@ -30,12 +30,31 @@ inline void ApplyCommon(const CommonOptions& common) {
   SetThreads(common.threads);
 }
 
+// The help of a verb opens with an example; in the list of verbs its description stands alone.
+class ExampleFirst : public CLI::Formatter {
+ public:
+  explicit ExampleFirst(std::string example) : example_(std::move(example)) {}
+  std::string make_description(const CLI::App* app) const override {
+    return "Example: " + example_ + "\n\n" + CLI::Formatter::make_description(app);
+  }
+
+ private:
+  std::string example_;
+};
+
+inline CLI::App* AddSubcommand(CLI::App& app, const std::string& name, const std::string& help,
+                               const std::string& example) {
+  CLI::App* verb = app.add_subcommand(name, help);
+  verb->formatter(std::make_shared<ExampleFirst>(example));
+  return verb;
+}
+
 // Adds a subcommand: `task(options)` returns the document, `print(document)` shows it to a person unless
 // --json. `example` opens the help text.
 template <class Options, class TaskFn, class PrintFn>
 CLI::App* AddVerb(CLI::App& app, const std::string& name, const std::string& help, const std::string& example,
                   TaskFn task, PrintFn print) {
-  CLI::App* verb = app.add_subcommand(name, "Example: " + example + "\n\n" + help);
+  CLI::App* verb = AddSubcommand(app, name, help, example);
   const auto options = std::make_shared<Options>();
   BindOptions(*verb, *options);
   verb->callback([options, task, print] {

@@ -29,10 +29,8 @@ void PrintTokenize(const TokenizeOptions& options, const OrderedJson& document) 
 }  // namespace
 
 void AddTokenize(CLI::App& app) {
-  CLI::App* verb =
-      app.add_subcommand("tokenize",
-                         "Example: ghost tokenize --tokenizer tokenizer.json --text \"Hello world\"\n\n"
-                         "Ids of a text, or text of ids, for scripts and debugging.");
+  CLI::App* verb = AddSubcommand(app, "tokenize", "Ids of a text, or text of ids, for scripts and debugging.",
+                                 "ghost tokenize --tokenizer tokenizer.json --text \"Hello world\"");
   const auto options = std::make_shared<TokenizeOptions>();
   BindOptions(*verb, *options);
   verb->callback([options, verb] {
