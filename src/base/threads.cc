@@ -62,8 +62,8 @@ void SetThreads(int threads) { requested_threads.store(threads, std::memory_orde
 
 int ThreadIndex() { return thread_index; }
 
-void ParallelFor(int64_t count, const std::function<void(int64_t)>& body) {
-  const int64_t threads = in_parallel ? 1 : std::min<int64_t>(NumThreads(), count);
+void ParallelFor(int64_t count, const std::function<void(int64_t)>& body, int64_t work) {
+  const int64_t threads = in_parallel || work < kSerialWork ? 1 : std::min<int64_t>(NumThreads(), count);
   if (threads <= 1) {
     for (int64_t i = 0; i < count; ++i) body(i);
     return;

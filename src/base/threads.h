@@ -11,9 +11,14 @@ namespace ghost {
 int NumThreads();
 void SetThreads(int threads);  // 0 restores the default
 
+// Work of fewer elementary operations than this runs on the calling thread: waking the others would take
+// longer.
+inline constexpr int64_t kSerialWork = 1 << 17;
+
 // Calls body(i) for every i in [0, count), each exactly once, in any order, on NumThreads() threads, and
-// waits. The first exception is rethrown here. Nested calls run serially.
-void ParallelFor(int64_t count, const std::function<void(int64_t)>& body);
+// waits. `work` estimates the elementary operations of all pieces together. The first exception is rethrown
+// here. Nested calls run serially.
+void ParallelFor(int64_t count, const std::function<void(int64_t)>& body, int64_t work = kSerialWork);
 
 // The number of the calling thread inside ParallelFor, in [0, NumThreads()); 0 outside.
 int ThreadIndex();

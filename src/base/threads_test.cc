@@ -25,6 +25,11 @@ TEST_P(ThreadsTest, EveryPieceRunsOnceAndIndicesStayInRange) {
   ParallelFor(0, [](int64_t) { FAIL(); });
 }
 
+TEST_P(ThreadsTest, LittleWorkStaysOnTheCallingThread) {
+  ParallelFor(
+      100, [](int64_t) { EXPECT_EQ(ThreadIndex(), 0); }, /*work=*/100);
+}
+
 TEST_P(ThreadsTest, ExceptionsArriveAtTheCaller) {
   EXPECT_THROW(ParallelFor(100,
                            [](int64_t i) {

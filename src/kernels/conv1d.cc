@@ -16,10 +16,11 @@ void CausalConvSilu(ConstView in, const ConvWeights& weights, std::span<const Se
     GHOST_CHECK(sequence.begin >= 0 && sequence.length >= 0 && sequence.begin + sequence.length <= in.rows);
     GHOST_CHECK(W == 1 || sequence.conv != nullptr);
   }
-  ParallelFor((C + kConvChannels - 1) / kConvChannels, [&](int64_t task) {
+  const auto channels = [&](int64_t task) {
     const int64_t begin = task * kConvChannels, count = std::min(kConvChannels, C - begin);
     ConvChannels(in, weights, sequences, out, begin, count, ThreadScratch(0, (W + 1) * kConvChannels));
-  });
+  };
+  ParallelFor((C + kConvChannels - 1) / kConvChannels, channels, /*work=*/in.rows * C * (W + 8));  // 8: SiLU
 }
 
 }  // namespace ghost

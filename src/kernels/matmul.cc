@@ -33,10 +33,11 @@ void MatMulBlock(ConstView x, WeightView w, View y, const MatMulOptions& options
   } else {
     ParallelFor(panels, [&](int64_t panel) { PackPanel(x, panel, packed); });
   }
-  ParallelFor(CeilDiv(O, kTileWeights), [&](int64_t tile) {
+  const auto multiply = [&](int64_t tile) {
     const int64_t begin = tile * kTileWeights, end = std::min(O, begin + kTileWeights);
     MatMulTile(packed, w, y, options, begin, end, ThreadScratch(1, TileScratchFloats()));
-  });
+  };
+  ParallelFor(CeilDiv(O, kTileWeights), multiply, /*work=*/T * K * O);
 }
 
 }  // namespace
@@ -48,10 +49,11 @@ void MatMul(ConstView x, WeightView w, View y, const MatMulOptions& options) {
   if (T == 0 || O == 0) return;
   if (K == 0) return StoreEmptySum(y, options);
   if (T <= kMaxDotRows) {
-    return ParallelFor(CeilDiv(O, kDotWeightsPerTask), [&](int64_t task) {
+    const auto multiply = [&](int64_t task) {
       const int64_t begin = task * kDotWeightsPerTask;
       MatMulDots(x, w, y, options, begin, std::min(O, begin + kDotWeightsPerTask));
-    });
+    };
+    return ParallelFor(CeilDiv(O, kDotWeightsPerTask), multiply, /*work=*/T * K * O);
   }
   for (int64_t t = 0; t < T; t += kMaxTileRows) {
     const int64_t rows = std::min(kMaxTileRows, T - t);

@@ -74,10 +74,12 @@ HeadScan MakeHeadScan(const ScanInput& in, const View& y, const ScanStats* stats
 void SsmScan(const ScanInput& in, View y, const ScanStats* stats) {
   const GroupLayout layout = CheckInput(in, y);
   const int64_t scratch_floats = ScanScratchFloats(layout.max_n);
-  ParallelFor(static_cast<int64_t>(in.sequences.size()) * in.num_heads, [&](int64_t item) {
+  const auto scan = [&](int64_t item) {
     const HeadScan head = MakeHeadScan(in, y, stats, layout, item);
     if (head.length > 0) ScanHead(head, ThreadScratch(0, scratch_floats));
-  });
+  };
+  const int64_t work = in.x.rows * in.x.cols * layout.max_n;
+  ParallelFor(static_cast<int64_t>(in.sequences.size()) * in.num_heads, scan, work);
 }
 
 void SoftplusClamp(ConstView raw, const float* bias, float low, float high, View dt) {
