@@ -36,10 +36,14 @@ struct LayerCall {
   const ScanStats* stats = nullptr;  // saliency sums, or null
 };
 
+struct MambaBlock;
+
 class Layer {
  public:
   virtual ~Layer() = default;
   virtual void Forward(const LayerCall& call) const = 0;
+  // The Mamba2 mixer of this layer, which pruning works on; null for kinds that have none.
+  virtual const MambaBlock* mixer() const { return nullptr; }
 };
 
 }  // namespace ghost

@@ -25,7 +25,7 @@ class MambaLayer final : public Layer {
  public:
   explicit MambaLayer(MambaBlock block) : block_(std::move(block)) {}
   void Forward(const LayerCall& call) const override;
-  const MambaBlock& block() const { return block_; }
+  const MambaBlock* mixer() const override { return &block_; }
 
  private:
   MambaBlock block_;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <string>
 #include <vector>
 
@@ -47,7 +48,18 @@ class GoldenCase {
     return ToFloats(expected_.tensors.at(name).tensor);
   }
 
+  std::vector<double> ExpectedDoubles(const std::string& name) const { return ExpectedAs<double>(name); }
+  std::vector<uint8_t> ExpectedBytes(const std::string& name) const { return ExpectedAs<uint8_t>(name); }
+
  private:
+  template <class T>
+  std::vector<T> ExpectedAs(const std::string& name) const {
+    const Tensor& tensor = expected_.tensors.at(name).tensor;
+    std::vector<T> values(static_cast<size_t>(tensor.num_elements()));
+    std::memcpy(values.data(), tensor.data(), tensor.num_bytes());
+    return values;
+  }
+
   std::string dir_;
   TensorSet expected_;
   int64_t batch_ = 0, length_ = 0;

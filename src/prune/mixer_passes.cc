@@ -1,0 +1,176 @@
+#include "prune/mixer_passes.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "base/check.h"
+#include "base/threads.h"
+#include "kernels/conv1d.h"
+#include "kernels/matmul.h"
+#include "kernels/norm.h"
+
+namespace ghost {
+namespace {
+
+View Grow(Buffer& buffer, int64_t rows, int64_t cols) {
+  if (buffer.size() < rows * cols) buffer = Buffer(rows * cols);
+  return View(buffer.data(), rows, cols);
+}
+
+const float* OffsetOrNull(const std::vector<float>& values, int64_t offset) {
+  return values.empty() ? nullptr : values.data() + offset;
+}
+
+// Columns of the B and C part that stay, and the groups they form.
+struct KeptColumns {
+  std::vector<int> channels;     // positions in g*N + i
+  std::vector<int> group_begin;  // (G+1) over them
+};
+
+KeptColumns ColumnsOf(const LayerMask& mask, const BlockDims& dims) {
+  KeptColumns kept{mask.Channels(dims.group_begin), {0}};
+  for (const std::vector<int>& group : mask.kept) {
+    kept.group_begin.push_back(kept.group_begin.back() + static_cast<int>(group.size()));
+  }
+  return kept;
+}
+
+// (T, R+2GN) -> (T, R+2*kept): x' and the kept columns of B' and C'.
+void GatherKept(ConstView xbc, const BlockDims& dims, const std::vector<int>& channels, View out) {
+  const int64_t R = dims.d_inner(), GN = dims.state_channels();
+  const auto kept = static_cast<int64_t>(channels.size());
+  const auto gather = [&](int64_t t) {
+    const float* from = xbc.Row(t);
+    float* to = out.Row(t);
+    std::memcpy(to, from, static_cast<size_t>(R) * sizeof(float));
+    for (int64_t i = 0; i < kept; ++i) {
+      to[R + i] = from[R + channels[static_cast<size_t>(i)]];
+      to[R + kept + i] = from[R + GN + channels[static_cast<size_t>(i)]];
+    }
+  };
+  ParallelFor(xbc.rows, gather, /*work=*/xbc.rows * out.cols);
+}
+
+// A copy of xbc in which dropped B' and C' are what a zero filter with its bias left gives: SiLU(bias), for
+// every token.
+void CopyWithConstants(ConstView xbc, const MambaBlock& b, const std::vector<int>& kept, View out) {
+  const int64_t R = b.dims.d_inner(), GN = b.dims.state_channels();
+  std::vector<bool> dropped(static_cast<size_t>(GN), true);
+  for (const int c : kept) dropped[static_cast<size_t>(c)] = false;
+  for (int64_t t = 0; t < xbc.rows; ++t) {
+    std::memcpy(out.Row(t), xbc.Row(t), static_cast<size_t>(xbc.cols) * sizeof(float));
+    for (int64_t c = 0; c < 2 * GN; ++c) {
+      if (!dropped[static_cast<size_t>(c % GN)]) continue;
+      const float bias = b.conv_bias.empty() ? 0.0f : b.conv_bias[static_cast<size_t>(R + c)];
+      out.Row(t)[R + c] = bias / (1.0f + std::exp(-bias));
+    }
+  }
+}
+
+ScanInput MakeScan(const MambaBlock& b, ConstView xbc, ConstView dt, std::span<const int> group_begin,
+                   std::span<const SequenceSpan> sequences) {
+  const int64_t R = b.dims.d_inner(), channels = group_begin.back();
+  ScanInput in;
+  in.num_heads = b.dims.num_heads;
+  in.head_dim = b.dims.head_dim;
+  in.group_begin = group_begin;
+  in.x = xbc.Cols(0, R);
+  in.b = xbc.Cols(R, channels);
+  in.c = xbc.Cols(R + channels, channels);
+  in.dt = dt;
+  in.a = b.a.data();
+  in.d = b.d.data();
+  in.sequences = sequences;
+  return in;
+}
+
+// Sums the scan's (sequence, head) rows into the channels of their groups, in order.
+void AddEnergies(const std::vector<double>& rows, const BlockDims& dims, std::vector<double>& sums) {
+  const auto width = static_cast<size_t>(dims.max_group_size());
+  const auto H = static_cast<size_t>(dims.num_heads);
+  for (size_t row = 0; row < rows.size() / std::max<size_t>(width, 1); ++row) {
+    const int g = dims.group_of_head(static_cast<int>(row % H));
+    const auto begin = static_cast<size_t>(dims.group_begin[static_cast<size_t>(g)]);
+    for (size_t n = 0; n < static_cast<size_t>(dims.group_size(g)); ++n)
+      sums[begin + n] += rows[row * width + n];
+  }
+}
+
+}  // namespace
+
+int64_t MixerInputBytes(const BlockDims& dims, int64_t rows) {
+  return rows * (dims.conv_channels() + dims.num_heads) * static_cast<int64_t>(sizeof(float));
+}
+
+std::vector<SequenceSpan> MixerPasses::Sequences(int64_t rows, int64_t length, int64_t state_floats,
+                                                 int64_t conv_floats) {
+  GHOST_CHECK(length > 0 && rows % length == 0);
+  const int64_t count = rows / length;
+  const View states = Grow(states_, count, state_floats), conv = Grow(conv_states_, count, conv_floats);
+  std::fill_n(states.data, count * state_floats, 0.0f);
+  std::fill_n(conv.data, count * conv_floats, 0.0f);
+  std::vector<SequenceSpan> sequences;
+  for (int64_t i = 0; i < count; ++i) sequences.push_back({i * length, length, conv.Row(i), states.Row(i)});
+  return sequences;
+}
+
+void MixerPasses::FrontHalf(const MambaBlock& b, ConstView u, int64_t length, MixerInputs& out) {
+  const BlockDims& dims = b.dims;
+  const int64_t T = u.rows, R = dims.d_inner(), C = dims.conv_channels(), H = dims.num_heads;
+  const std::vector<SequenceSpan> sequences =
+      Sequences(T, length, /*state_floats=*/0, dims.conv_state_floats());
+  const View normed = scratch_.normed(T, dims.d_model), raw = scratch_.zxbcdt(T, C + H);
+  const View xbc = Grow(out.xbc, T, C), dt = Grow(out.dt, T, H);
+  const WeightView rows = WeightView(b.in_proj).Rows(R, C + H);  // all but z
+  const ConvWeights conv{b.conv_taps.data(), OffsetOrNull(b.conv_bias, 0), dims.conv_width};
+
+  RmsNorm(u, b.norm.data(), b.eps, normed);                                 // (T, M)
+  MatMul(normed, rows, raw, {.bias = OffsetOrNull(b.in_proj_bias, R)});     // (T, R+2GN+H)
+  CausalConvSilu(raw.Cols(0, C), conv, sequences, xbc);                     // (T, R+2GN)
+  SoftplusClamp(raw.Cols(C, H), b.dt_bias.data(), b.dt_min, b.dt_max, dt);  // (T, H)
+}
+
+void MixerPasses::AddSaliency(const MambaBlock& b, const MixerInputs& in, int64_t rows, int64_t length,
+                              LayerSaliency& saliency) {
+  const BlockDims& dims = b.dims;
+  const int64_t R = dims.d_inner(), GN = dims.state_channels();
+  const ConstView xbc(in.xbc.data(), rows, dims.conv_channels()), dt(in.dt.data(), rows, dims.num_heads);
+  const std::vector<SequenceSpan> sequences = Sequences(rows, length, dims.state_floats(), /*conv_floats=*/0);
+  const auto cells = sequences.size() * static_cast<size_t>(dims.num_heads * dims.max_group_size());
+  std::vector<double> output_energy(cells), state_energy(cells);
+  const ScanStats stats{output_energy.data(), state_energy.data()};
+  SsmScan(MakeScan(b, xbc, dt, dims.group_begin, sequences), scratch_.y(rows, R), &stats);
+  AddEnergies(output_energy, dims, saliency.s);
+  AddEnergies(state_energy, dims, saliency.p);
+  for (int64_t t = 0; t < rows; ++t) {
+    const float* c = xbc.Row(t) + R + GN;
+    for (int64_t i = 0; i < GN; ++i) saliency.q[static_cast<size_t>(i)] += double{c[i]} * c[i];
+  }
+}
+
+void MixerPasses::BackHalf(const MambaBlock& b, const MixerInputs& in, const LayerMask& mask,
+                           bool keep_conv_bias, int64_t length, View u) {
+  const BlockDims& dims = b.dims;
+  const int64_t T = u.rows, R = dims.d_inner();
+  const ConstView xbc(in.xbc.data(), T, dims.conv_channels()), dt(in.dt.data(), T, dims.num_heads);
+  KeptColumns kept = ColumnsOf(mask, dims);
+  const std::vector<int> channels = kept.channels;
+  if (keep_conv_bias) kept.group_begin = dims.group_begin;
+  const View used = scratch_.xbc(T, R + 2 * kept.group_begin.back());
+  if (keep_conv_bias) {
+    CopyWithConstants(xbc, b, channels, used);
+  } else {
+    GatherKept(xbc, dims, channels, used);
+  }
+  const std::vector<SequenceSpan> sequences = Sequences(T, length, dims.state_floats(), /*conv_floats=*/0);
+  const View normed = scratch_.normed(T, dims.d_model), z = scratch_.zxbcdt(T, R), y = scratch_.y(T, R);
+
+  RmsNorm(u, b.norm.data(), b.eps, normed);                                                        // (T, M)
+  MatMul(normed, WeightView(b.in_proj).Rows(0, R), z, {.bias = OffsetOrNull(b.in_proj_bias, 0)});  // (T, R)
+  SsmScan(MakeScan(b, used, dt, kept.group_begin, sequences), y);                                  // (T, R)
+  GatedRmsNorm(y, z, b.gate_norm.data(), b.eps, b.norm_groups);                                    // (T, R)
+  MatMul(y, WeightView(b.out_proj), u, {.bias = OffsetOrNull(b.out_proj_bias, 0), .accumulate = true});
+}
+
+}  // namespace ghost

@@ -1,0 +1,124 @@
+#include "prune/sequential.h"
+
+#include <algorithm>
+#include <string>
+
+#include "base/check.h"
+#include "base/error.h"
+#include "kernels/gather.h"
+#include "model/runner.h"
+
+namespace ghost {
+namespace {
+
+std::vector<int32_t> JoinSamples(const Samples& samples, int vocab_size) {
+  std::vector<int32_t> ids;
+  for (size_t i = 0; i < samples.size(); ++i) {
+    if (samples[i].empty() || samples[i].size() != samples[0].size()) {
+      throw Error(
+          ErrorKind::kUsage, "calibration samples must have one length of at least one token",
+          {.tensor = "sample " + std::to_string(i), .actual = std::to_string(samples[i].size()) + " tokens"});
+    }
+    for (const int32_t id : samples[i]) {
+      if (id >= 0 && id < vocab_size) continue;
+      throw Error(ErrorKind::kUsage, "token id is outside the model's vocabulary",
+                  {.tensor = "sample " + std::to_string(i),
+                   .expected = "0 to " + std::to_string(vocab_size - 1),
+                   .actual = std::to_string(id)});
+    }
+    ids.insert(ids.end(), samples[i].begin(), samples[i].end());
+  }
+  return ids;
+}
+
+void CheckMixers(const Model& model) {
+  for (size_t layer = 0; layer < model.layers().size(); ++layer) {
+    if (model.layers()[layer]->mixer()) continue;
+    throw Error(ErrorKind::kUnsupported, "model has a layer without a Mamba2 mixer",
+                {.tensor = "layer " + std::to_string(layer)});
+  }
+}
+
+}  // namespace
+
+SequentialPruner::SequentialPruner(const Model& model, const Samples& samples, const PruneRule& rule)
+    : model_(model), rule_(rule) {
+  GHOST_CHECK(rule.method != nullptr);
+  CheckMixers(model);
+  const std::vector<int32_t> ids = JoinSamples(samples, model.config().vocab_size);
+  if (ids.empty() && rule.method->needs_calibration) {
+    throw Error(ErrorKind::kUsage, "this method needs calibration data",
+                {.tensor = std::string(rule.method->name),
+                 .hint = "give --calibration FILE or --input ids.safetensors"});
+  }
+  const auto rows = static_cast<int64_t>(ids.size());
+  memory_ = Buffer(rows * model.config().d_model);
+  residual_ = View(memory_.data(), rows, model.config().d_model);
+  if (rows == 0) return;
+  GatherRows(WeightView(model.weights().embedding), ids, residual_);
+  length_ = static_cast<int64_t>(samples[0].size());
+  // The same cut whatever fits into the cache, so that caching changes no bit.
+  const int64_t step = std::max<int64_t>(1, kPassRows / length_) * length_;
+  for (int64_t begin = 0; begin < rows; begin += step)
+    chunks_.push_back({begin, std::min(step, rows - begin), {}, false});
+}
+
+LayerSaliency SequentialPruner::Score(const MambaBlock& block) {
+  LayerSaliency saliency(block.dims.state_channels());
+  int64_t room = rule_.max_cache_bytes;
+  for (Chunk& chunk : chunks_) {
+    room -= MixerInputBytes(block.dims, chunk.rows);
+    chunk.cached = room >= 0;
+    MixerInputs& inputs = chunk.cached ? chunk.inputs : uncached_;
+    passes_.FrontHalf(block, residual_.Rows(chunk.begin, chunk.rows), length_, inputs);
+    passes_.AddSaliency(block, inputs, chunk.rows, length_, saliency);
+  }
+  return saliency;
+}
+
+void SequentialPruner::Pass(const MambaBlock& block, const LayerMask& mask) {
+  for (Chunk& chunk : chunks_) {
+    const View u = residual_.Rows(chunk.begin, chunk.rows);
+    MixerInputs& inputs = chunk.cached ? chunk.inputs : uncached_;
+    if (!chunk.cached) passes_.FrontHalf(block, u, length_, inputs);
+    passes_.BackHalf(block, inputs, mask, rule_.keep_conv_bias, length_, u);
+    chunk.cached = false;
+  }
+}
+
+LayerOutcome SequentialPruner::Step() {
+  GHOST_CHECK(!done());
+  const int layer = next_layer_;
+  const MambaBlock& block = *model_.layers()[static_cast<size_t>(layer)]->mixer();
+  LayerOutcome outcome;
+  outcome.saliency = LayerSaliency(block.dims.state_channels());
+  if (rule_.method->needs_calibration) outcome.saliency = Score(block);
+  outcome.scores = rule_.method->score({block, outcome.saliency, layer, rule_.seed});
+  outcome.mask = SelectStates(outcome.scores, block.dims, rule_.selection, layer);
+  Pass(block, rule_.one_shot ? KeepAll(block.dims) : outcome.mask);
+  ++next_layer_;
+  return outcome;
+}
+
+void SequentialPruner::Restore(int next_layer, std::span<const float> residual) {
+  GHOST_CHECK(next_layer >= 0 && next_layer <= model_.config().num_layers());
+  GHOST_CHECK(static_cast<int64_t>(residual.size()) == residual_.rows * residual_.cols);
+  std::ranges::copy(residual, residual_.data);
+  next_layer_ = next_layer;
+}
+
+std::vector<LayerSaliency> ScoreDense(const Model& model, const Samples& samples,
+                                      const std::function<void(int, int)>& progress) {
+  PruneRule rule;
+  rule.method = &FindMethod("ghost");
+  rule.one_shot = true;
+  SequentialPruner pruner(model, samples, rule);
+  std::vector<LayerSaliency> saliencies;
+  while (!pruner.done()) {
+    saliencies.push_back(pruner.Step().saliency);
+    if (progress) progress(pruner.next_layer(), model.config().num_layers());
+  }
+  return saliencies;
+}
+
+}  // namespace ghost

@@ -1,0 +1,155 @@
+// Saliency, masks and pruned logits against the reference, on every golden Mamba2 case.
+#include <gtest/gtest.h>
+
+#include "base/threads.h"
+#include "kernels/norm.h"
+#include "model/runner.h"
+#include "prune/sequential.h"
+#include "tests/support/golden.h"
+
+namespace ghost {
+namespace {
+
+constexpr double kScoreLimit = 2e-5;  // entrywise relative, golden README
+
+void ExpectScores(const std::vector<double>& actual, const std::vector<double>& expected,
+                  const std::string& name) {
+  ASSERT_EQ(actual.size(), expected.size()) << name;
+  for (size_t i = 0; i < actual.size(); ++i) {
+    if (expected[i] == 0.0) {
+      EXPECT_EQ(actual[i], 0.0) << name << "[" << i << "]";  // exact zeros stay exact
+    } else {
+      EXPECT_LE(std::fabs(actual[i] - expected[i]), kScoreLimit * expected[i]) << name << "[" << i << "]";
+    }
+  }
+}
+
+class GoldenPruneTest : public testing::TestWithParam<std::string> {
+ protected:
+  ~GoldenPruneTest() override { SetThreads(0); }
+
+  Model Load(NormGrouping grouping = NormGrouping::kFull) const {
+    return LoadModel(OpenCheckpoint(golden_.dir()), grouping);
+  }
+  Samples AllSamples() const {
+    Samples samples;
+    for (int64_t b = 0; b < golden_.batch(); ++b)
+      samples.emplace_back(golden_.row(b).begin(), golden_.row(b).end());
+    return samples;
+  }
+  static PruneRule Rule(double sparsity) {
+    PruneRule rule;
+    rule.method = &FindMethod("ghost");
+    rule.selection.sparsity = sparsity;
+    return rule;
+  }
+  // The golden mask of a layer as kept indices.
+  LayerMask ExpectedMask(const std::string& name, const BlockDims& dims) const {
+    const std::vector<uint8_t> bits = golden_.ExpectedBytes(name);
+    LayerMask mask;
+    for (int g = 0; g < dims.num_groups(); ++g) {
+      mask.kept.emplace_back();
+      for (int i = 0; i < dims.group_size(g); ++i) {
+        if (bits[static_cast<size_t>(dims.group_begin[static_cast<size_t>(g)] + i)])
+          mask.kept.back().push_back(i);
+      }
+    }
+    return mask;
+  }
+
+  const GoldenCase golden_{GetParam()};
+};
+
+TEST_P(GoldenPruneTest, DenseScoresMatch) {
+  const std::vector<LayerSaliency> dense = ScoreDense(Load(), AllSamples());
+  for (size_t layer = 0; layer < dense.size(); ++layer) {
+    const std::string number = std::to_string(layer);
+    ExpectScores(dense[layer].s, golden_.ExpectedDoubles("ghost.S." + number), "S." + number);
+    ExpectScores(dense[layer].p, golden_.ExpectedDoubles("ghost.P." + number), "P." + number);
+    ExpectScores(dense[layer].q, golden_.ExpectedDoubles("ghost.Q." + number), "Q." + number);
+  }
+  if (!golden_.Has("grouped.S.0")) return;
+  const std::vector<LayerSaliency> grouped = ScoreDense(Load(NormGrouping::kGrouped), AllSamples());
+  for (size_t layer = 0; layer < grouped.size(); ++layer) {
+    const std::string name = "grouped.S." + std::to_string(layer);
+    ExpectScores(grouped[layer].s, golden_.ExpectedDoubles(name), name);
+  }
+}
+
+TEST_P(GoldenPruneTest, SequentialMasksScoresAndLogitsMatch) {
+  const Model model = Load();
+  const std::pair<double, std::string> runs[] = {
+      {0.5, "ghost.mask."}, {0.3, "ghost.k030.mask."}, {0.7, "ghost.k070.mask."}};
+  for (const auto& [sparsity, prefix] : runs) {
+    SequentialPruner pruner(model, AllSamples(), Rule(sparsity));
+    while (!pruner.done()) {
+      const int layer = pruner.next_layer();
+      const LayerOutcome outcome = pruner.Step();
+      const std::string number = std::to_string(layer);
+      EXPECT_EQ(outcome.mask.kept,
+                ExpectedMask(prefix + number, model.config().blocks[static_cast<size_t>(layer)]).kept)
+          << prefix << number;
+      if (sparsity == 0.5)
+        ExpectScores(outcome.scores, golden_.ExpectedDoubles("ghost.seq.S." + number), "seq.S." + number);
+    }
+    if (sparsity != 0.5) continue;
+    // What the driver passed on is what the pruned model computes.
+    Runner runner(model);
+    Buffer final(pruner.residual().rows * pruner.residual().cols);
+    const View normed(final.data(), pruner.residual().rows, pruner.residual().cols);
+    RmsNorm(pruner.residual(), model.final_norm().data(), model.config().norm_eps, normed);
+    const ConstView logits = runner.Logits(normed);
+    const std::span<const float> flat(logits.data, static_cast<size_t>(logits.rows * logits.cols));
+    EXPECT_LE(MaxAbsDifference(flat, golden_.Expected("ghost.logits")), kLogitsLimit);
+  }
+}
+
+TEST_P(GoldenPruneTest, ThreadsAndCacheChangeNoBit) {
+  const Model model = Load();
+  const auto run = [&](int threads, int64_t cache) {
+    SetThreads(threads);
+    PruneRule rule = Rule(0.5);
+    rule.max_cache_bytes = cache;
+    SequentialPruner pruner(model, AllSamples(), rule);
+    std::vector<double> scores;
+    while (!pruner.done()) {
+      const LayerOutcome outcome = pruner.Step();
+      scores.insert(scores.end(), outcome.scores.begin(), outcome.scores.end());
+    }
+    const ConstView residual = pruner.residual();
+    scores.insert(scores.end(), residual.data, residual.data + residual.rows * residual.cols);
+    return scores;
+  };
+  const std::vector<double> one = run(1, int64_t{1} << 30);
+  for (const int threads : {1, 2, 3, 4}) {
+    EXPECT_EQ(run(threads, int64_t{1} << 30), one) << threads;
+    EXPECT_EQ(run(threads, /*cache=*/0), one) << threads;
+  }
+}
+
+TEST_P(GoldenPruneTest, RestoredAtEveryLayerEndsTheSame) {
+  const Model model = Load();
+  SequentialPruner whole(model, AllSamples(), Rule(0.5));
+  std::vector<LayerOutcome> outcomes;
+  std::vector<std::vector<float>> residuals;
+  while (!whole.done()) {
+    const ConstView r = whole.residual();
+    residuals.emplace_back(r.data, r.data + r.rows * r.cols);
+    outcomes.push_back(whole.Step());
+  }
+  for (size_t from = 0; from < residuals.size(); ++from) {
+    SequentialPruner resumed(model, AllSamples(), Rule(0.5));
+    resumed.Restore(static_cast<int>(from), residuals[from]);
+    for (size_t layer = from; layer < outcomes.size(); ++layer) {
+      const LayerOutcome outcome = resumed.Step();
+      EXPECT_EQ(outcome.scores, outcomes[layer].scores);
+      EXPECT_EQ(outcome.mask.kept, outcomes[layer].mask.kept);
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Cases, GoldenPruneTest, testing::ValuesIn(GoldenMamba2Cases()),
+                         [](const auto& test) { return test.param; });
+
+}  // namespace
+}  // namespace ghost
