@@ -1,18 +1,15 @@
+// A pool of our own instead of OpenMP for one reason: whoever calls ParallelFor works too and waits only for pieces that
+// are being worked on, never for a thread that the system has not let run. On a busy machine an OpenMP region takes as
+// long as its unluckiest thread (docs/decisions.md has the figure).
 #include "base/threads.h"
-
-#include <omp.h>
 
 #include <algorithm>
 #include <atomic>
+#include <cstdlib>
 #include <exception>
 #include <mutex>
-
-// libgomp is not instrumented for ThreadSanitizer, which would then report races that are not there; under
-// tsan the same loop runs on std::thread.
-#if defined(__SANITIZE_THREAD__)
 #include <thread>
 #include <vector>
-#endif
 
 namespace ghost {
 namespace {
@@ -21,41 +18,114 @@ std::atomic<int> requested_threads{0};
 thread_local int thread_index = 0;
 thread_local bool in_parallel = false;
 
-// Remembers the first exception of a parallel region.
-class FirstException {
+// How long an idle worker looks for the next job before it sleeps, in rounds of a CPU pause: some 20 microseconds, the
+// time between two kernels of a decoding step.
+constexpr int kSpinRounds = 1000;
+
+void Pause() {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#else
+  std::this_thread::yield();
+#endif
+}
+
+class Pool {
  public:
-  void Capture() {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    if (!exception_) exception_ = std::current_exception();
+  ~Pool() {
+    stopping_.store(true);
+    epoch_.fetch_add(1);
+    epoch_.notify_all();
+    for (std::thread& worker : workers_) worker.join();
   }
-  void Rethrow() const {
-    if (exception_) std::rethrow_exception(exception_);
+
+  // False when another thread's job is running.
+  bool TryRun(int threads, int64_t count, const std::function<void(int64_t)>& body) {
+    const std::unique_lock<std::mutex> lock(one_job_, std::try_to_lock);
+    if (!lock) return false;
+    while (static_cast<int>(workers_.size()) < threads - 1) {
+      const int index = static_cast<int>(workers_.size()) + 1;
+      workers_.emplace_back([this, index] { WorkerLoop(index); });
+    }
+    count_ = count;
+    body_ = &body;
+    threads_ = threads;
+    failure_ = nullptr;
+    next_.store(0);
+    open_.store(true);
+    epoch_.fetch_add(1);
+    epoch_.notify_all();
+    WorkOn();
+    // From here on nobody new comes in; whoever is inside is at its last piece.
+    open_.store(false);
+    for (int round = 0; inside_.load() != 0; ++round) round < kSpinRounds ? Pause() : std::this_thread::yield();
+    if (failure_) std::rethrow_exception(failure_);
+    return true;
   }
 
  private:
-  std::mutex mutex_;
-  std::exception_ptr exception_;
+  void WorkerLoop(int index) {
+    thread_index = index;
+    uint64_t seen = 0;
+    for (;;) {
+      for (int round = 0; epoch_.load() == seen && round < kSpinRounds; ++round) Pause();
+      epoch_.wait(seen);
+      seen = epoch_.load();
+      if (stopping_.load()) return;
+      // Entering before looking at open_: TryRun closes first and then waits for those inside, so either we see the
+      // job closed or it waits for us. The fields of the job are stable while we are inside and it is open.
+      inside_.fetch_add(1);
+      if (open_.load() && index < threads_) WorkOn();
+      inside_.fetch_sub(1);
+    }
+  }
+
+  void WorkOn() {
+    in_parallel = true;
+    try {
+      for (int64_t i; (i = next_.fetch_add(1)) < count_;) (*body_)(i);
+    } catch (...) {
+      const std::lock_guard<std::mutex> lock(failure_mutex_);
+      if (!failure_) failure_ = std::current_exception();
+      next_.store(count_);
+    }
+    in_parallel = false;
+  }
+
+  std::mutex one_job_;
+  std::vector<std::thread> workers_;
+  std::atomic<uint64_t> epoch_{0};
+  std::atomic<bool> stopping_{false};
+  // The job. Written only while it is closed and nobody is inside.
+  std::atomic<bool> open_{false};
+  std::atomic<int> inside_{0};
+  std::atomic<int64_t> next_{0};
+  int64_t count_ = 0;
+  int threads_ = 0;
+  const std::function<void(int64_t)>* body_ = nullptr;
+  std::mutex failure_mutex_;
+  std::exception_ptr failure_;
 };
 
-void Work(int index, std::atomic<int64_t>& next, int64_t count, const std::function<void(int64_t)>& body,
-          FirstException& failure) {
-  thread_index = index;
-  in_parallel = true;
-  try {
-    for (int64_t i; (i = next.fetch_add(1, std::memory_order_relaxed)) < count;) body(i);
-  } catch (...) {
-    failure.Capture();
-    next.store(count, std::memory_order_relaxed);
-  }
-  in_parallel = false;
-  thread_index = 0;
+Pool& ThePool() {
+  static Pool pool;
+  return pool;
+}
+
+int DefaultThreads() {
+  static const int threads = [] {
+    const char* variable = std::getenv("OMP_NUM_THREADS");  // what users of numerical programs set
+    const int wanted = variable ? std::atoi(variable) : 0;
+    return std::clamp(wanted > 0 ? wanted : static_cast<int>(std::thread::hardware_concurrency()), 1, 1024);
+  }();
+  return threads;
 }
 
 }  // namespace
 
 int NumThreads() {
   const int requested = requested_threads.load(std::memory_order_relaxed);
-  return requested > 0 ? requested : omp_get_max_threads();
+  return requested > 0 ? requested : DefaultThreads();
 }
 
 void SetThreads(int threads) { requested_threads.store(threads, std::memory_order_relaxed); }
@@ -63,25 +133,10 @@ void SetThreads(int threads) { requested_threads.store(threads, std::memory_orde
 int ThreadIndex() { return thread_index; }
 
 void ParallelFor(int64_t count, const std::function<void(int64_t)>& body, int64_t work) {
-  const int64_t threads = in_parallel || work < kSerialWork ? 1 : std::min<int64_t>(NumThreads(), count);
-  if (threads <= 1) {
-    for (int64_t i = 0; i < count; ++i) body(i);
-    return;
-  }
-  std::atomic<int64_t> next{0};
-  FirstException failure;
-#if defined(__SANITIZE_THREAD__)
-  std::vector<std::thread> pool;
-  for (int index = 1; index < threads; ++index) {
-    pool.emplace_back([&, index] { Work(index, next, count, body, failure); });
-  }
-  Work(0, next, count, body, failure);
-  for (std::thread& thread : pool) thread.join();
-#else
-#pragma omp parallel num_threads(static_cast <int>(threads))
-  Work(omp_get_thread_num(), next, count, body, failure);
-#endif
-  failure.Rethrow();
+  const bool serial = in_parallel || work < kSerialWork;
+  const int threads = static_cast<int>(serial ? 1 : std::min<int64_t>(NumThreads(), count));
+  if (threads > 1 && ThePool().TryRun(threads, count, body)) return;
+  for (int64_t i = 0; i < count; ++i) body(i);
 }
 
 }  // namespace ghost

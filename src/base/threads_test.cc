@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <stdexcept>
+#include <thread>
 #include <vector>
 
 namespace ghost {
@@ -36,6 +37,28 @@ TEST_P(ThreadsTest, ExceptionsArriveAtTheCaller) {
                              if (i == 57) throw std::runtime_error("57");
                            }),
                std::runtime_error);
+}
+
+TEST_P(ThreadsTest, ManySmallJobsOneAfterTheOther) {
+  std::atomic<int64_t> total{0};
+  for (int job = 0; job < 20000; ++job) ParallelFor(3, [&](int64_t i) { total += i; });
+  EXPECT_EQ(total.load(), 60000);
+}
+
+TEST_P(ThreadsTest, CallersOnDifferentThreadsDoNotMixTheirJobs) {
+  std::vector<std::thread> callers;
+  std::atomic<int64_t> total{0};
+  for (int caller = 0; caller < 3; ++caller) {
+    callers.emplace_back([&] {
+      for (int job = 0; job < 500; ++job) {
+        std::atomic<int64_t> sum{0};
+        ParallelFor(10, [&](int64_t i) { sum += i; });
+        total += sum;
+      }
+    });
+  }
+  for (std::thread& caller : callers) caller.join();
+  EXPECT_EQ(total.load(), 3 * 500 * 45);
 }
 
 TEST_P(ThreadsTest, NestedCallsFinish) {

@@ -27,6 +27,7 @@ int Run(int argc, char** argv) {
   AddGenerate(app);
   AddTokenize(app);
   AddForward(app);
+  AddScore(app);
   AddEval(app);
   AddBench(app);
   AddRandomModel(app);

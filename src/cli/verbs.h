@@ -14,5 +14,6 @@ void AddForward(CLI::App& app);
 void AddEval(CLI::App& app);
 void AddBench(CLI::App& app);
 void AddRandomModel(CLI::App& app);
+void AddScore(CLI::App& app);
 
 }  // namespace ghost

@@ -7,10 +7,11 @@
 #include "base/file.h"
 #include "base/progress.h"
 #include "eval/perplexity.h"
+#include "tasks/calibration_source.h"
 #include "tasks/document.h"
 #include "tasks/model_source.h"
 #include "tasks/token_input.h"
-#include "text/rows.h"
+#include "text/text_file.h"
 
 namespace ghost {
 namespace {
@@ -26,12 +27,6 @@ struct Stream {
   int32_t bos_id = -1;     // set when the tokenizer starts every text with it
 };
 
-std::string JoinText(const std::string& text, const std::string& join) {
-  if (join == "rows") return JoinRows(text);
-  if (join == "file") return text;
-  throw Error(ErrorKind::kUsage, "bad value of --join", {.expected = "rows or file", .actual = join});
-}
-
 Stream LoadStream(const EvalOptions& options, const LoadedModel& loaded) {
   Stream stream;
   if (options.data.empty() == options.input.empty()) {
@@ -45,7 +40,7 @@ Stream LoadStream(const EvalOptions& options, const LoadedModel& loaded) {
   }
   const Tokenizer tokenizer = LoadTokenizerFor(loaded.checkpoint, options.tokenizer);
   CheckVocabulary(tokenizer, loaded.model.config(), loaded.checkpoint.path);
-  const std::string text = JoinText(ReadFile(options.data), options.join);
+  const std::string text = JoinText(LoadTextFile(options.data), options.join);
   stream.ids = tokenizer.Encode(text);
   stream.text_bytes = static_cast<int64_t>(text.size());
   const std::vector<int32_t> special = tokenizer.Encode("", /*add_special=*/true);
