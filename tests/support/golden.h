@@ -46,6 +46,7 @@ class GoldenCase {
   std::vector<float> Expected(const std::string& name) const {
     return ToFloats(expected_.tensors.at(name).tensor);
   }
+  const Tensor& Stored(const std::string& name) const { return expected_.tensors.at(name).tensor; }
 
  private:
   std::string dir_;
