@@ -28,6 +28,7 @@ int Run(int argc, char** argv) {
   AddTokenize(app);
   AddForward(app);
   AddEval(app);
+  AddConvert(app);
   AddBench(app);
   AddRandomModel(app);
   // CLI11 would only say that a subcommand is required.
