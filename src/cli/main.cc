@@ -29,6 +29,7 @@ int Run(int argc, char** argv) {
   AddForward(app);
   AddScore(app);
   AddEval(app);
+  AddConvert(app);
   AddBench(app);
   AddRandomModel(app);
   // CLI11 would only say that a subcommand is required.

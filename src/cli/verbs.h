@@ -13,6 +13,7 @@ void AddTokenize(CLI::App& app);
 void AddForward(CLI::App& app);
 void AddEval(CLI::App& app);
 void AddBench(CLI::App& app);
+void AddConvert(CLI::App& app);
 void AddRandomModel(CLI::App& app);
 void AddScore(CLI::App& app);
 

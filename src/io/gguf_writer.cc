@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/interrupt.h"
 #include "io/gguf_layout.h"
 #include "io/name_check.h"
 
@@ -61,7 +62,7 @@ void CheckKeys(const std::string& path, const GgufKeys& keys) {
 }
 
 // The type's number in the file.
-uint32_t CheckTensor(const std::string& path, const std::string& name, const Tensor& tensor) {
+uint32_t CheckTensor(const std::string& path, const std::string& name, const LazyTensor& tensor) {
   if (name.empty() || name.size() > kGgufMaxNameBytes || !IsUtf8(name)) {
     Refuse(path, name, "GGUF tensor names have 1 to 63 bytes of UTF-8");
   }
@@ -110,7 +111,9 @@ void SaveGguf(const std::string& path, const GgufKeys& keys, const GgufTensors& 
   AtomicFile file(path);
   file.Write(header);
   for (const auto& [name, tensor] : tensors) {
-    file.Write(tensor.data(), tensor.num_bytes());
+    ThrowIfInterrupted();
+    const Tensor made = tensor.Make();
+    file.Write(made.data(), made.num_bytes());
     file.Write(std::string(Padded(tensor.num_bytes()) - tensor.num_bytes(), '\0'));
   }
   file.Commit();

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/interrupt.h"
 #include "base/json.h"
 #include "io/byte_cursor.h"
 #include "io/mapped_file.h"
@@ -188,7 +189,7 @@ std::string JsonText(const std::string& text, const std::string& path) {
   }
 }
 
-using NamedTensor = std::pair<const std::string, Tensor>;
+using NamedTensor = std::pair<const std::string, LazyTensor>;
 
 // Written by hand, not through a JSON document: the order of the entries is the order of the data.
 std::string MakeHeader(const std::vector<const NamedTensor*>& order, const std::string& path,
@@ -203,7 +204,7 @@ std::string MakeHeader(const std::vector<const NamedTensor*>& order, const std::
   }
   uint64_t offset = 0;
   for (const NamedTensor* item : order) {
-    const Tensor& tensor = item->second;
+    const LazyTensor& tensor = item->second;
     const uint64_t end = offset + tensor.num_bytes();
     entries.push_back(fmt::format(R"({}:{{"dtype":"{}","shape":[{}],"data_offsets":[{},{}]}})",
                                   JsonText(item->first, path), NameOf(tensor.dtype()),
@@ -248,6 +249,11 @@ TensorSet ReadShardedSafetensors(const std::string& index_path) {
 
 void SaveSafetensors(const std::string& path, const std::map<std::string, Tensor>& tensors,
                      const std::map<std::string, std::string>& metadata) {
+  StreamSafetensors(path, std::map<std::string, LazyTensor>(tensors.begin(), tensors.end()), metadata);
+}
+
+void StreamSafetensors(const std::string& path, const std::map<std::string, LazyTensor>& tensors,
+                       const std::map<std::string, std::string>& metadata) {
   std::vector<const NamedTensor*> order;
   for (const NamedTensor& item : tensors) {
     if (item.second.dtype() == DType::kQ8_0 || item.first == kMetadataKey) {
@@ -272,7 +278,11 @@ void SaveSafetensors(const std::string& path, const std::map<std::string, Tensor
   const uint64_t length = header.size();
   file.Write(&length, sizeof(length));
   file.Write(header);
-  for (const NamedTensor* item : order) file.Write(item->second.data(), item->second.num_bytes());
+  for (const NamedTensor* item : order) {
+    ThrowIfInterrupted();
+    const Tensor tensor = item->second.Make();
+    file.Write(tensor.data(), tensor.num_bytes());
+  }
   file.Commit();
 }
 

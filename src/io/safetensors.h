@@ -4,6 +4,7 @@
 #include <map>
 #include <string>
 
+#include "io/lazy_tensor.h"
 #include "io/tensor_set.h"
 
 namespace ghost {
@@ -23,5 +24,9 @@ TensorSet ReadShardedSafetensors(const std::string& index_path);
 // may alias the very file that is replaced.
 void SaveSafetensors(const std::string& path, const std::map<std::string, Tensor>& tensors,
                      const std::map<std::string, std::string>& metadata);
+
+// The same for tensors that are made one after the other while they are written.
+void StreamSafetensors(const std::string& path, const std::map<std::string, LazyTensor>& tensors,
+                       const std::map<std::string, std::string>& metadata);
 
 }  // namespace ghost

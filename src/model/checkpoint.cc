@@ -13,13 +13,15 @@
 #include "io/mapped_file.h"
 #include "io/pytorch_bin.h"
 #include "io/safetensors.h"
+#include "model/ragged.h"
 
 namespace ghost {
 namespace {
 
 constexpr uint64_t kMaxConfigBytes = 4u << 20;
-constexpr size_t kHashedWhole = 64 << 10;  // tensors up to this size
-constexpr size_t kPage = 4096;             // of the others
+constexpr uint64_t kMaxGhostBytes = 64u << 20;  // scores of every channel of 64 layers take about 3 MB
+constexpr size_t kHashedWhole = 64 << 10;       // tensors up to this size
+constexpr size_t kPage = 4096;                  // of the others
 constexpr size_t kPages = 4;
 
 // The bytes of a tensor that ContentHash looks at.
@@ -49,15 +51,45 @@ constexpr WeightsKind kWeightsKinds[] = {
     {"pytorch_model.bin.index.json", ReadShardedPytorchBin},
 };
 
+Checkpoint OpenGguf(const std::string& path, const std::string& file) {
+  Checkpoint checkpoint;
+  checkpoint.path = path;
+  checkpoint.weights = file;
+  checkpoint.gguf = ReadGguf(file);
+  checkpoint.config = ParseGgufConfig(*checkpoint.gguf);
+  checkpoint.tensors = checkpoint.gguf->tensors;
+  return checkpoint;
+}
+
+// The only .gguf file of a directory, or nothing.
+std::string OnlyGgufIn(const std::string& path) {
+  std::string only;
+  std::error_code failed;
+  for (std::filesystem::directory_iterator it(path, failed), end; !failed && it != end;
+       it.increment(failed)) {
+    const std::string file = it->path().string();
+    if (!EndsWith(file, ".gguf") || !FileExists(file)) continue;
+    if (!only.empty()) return "";
+    only = file;
+  }
+  return only;
+}
+
 Checkpoint OpenDirectory(const std::string& path) {
   Checkpoint checkpoint;
   checkpoint.path = path;
-  const std::string config_path = path + "/config.json";
+  const std::string config_path = path + "/config.json", ghost_path = path + "/" + kGhostFile;
   if (!FileExists(config_path)) {
+    if (const std::string gguf = OnlyGgufIn(path); !gguf.empty()) return OpenGguf(path, gguf);
     throw Error(ErrorKind::kNotFound, "directory is not a checkpoint",
                 {.file = path, .expected = "config.json beside the weights", .actual = "no config.json"});
   }
   checkpoint.config = ParseConfig(LoadJson(config_path, kMaxConfigBytes), config_path);
+  if (FileExists(ghost_path)) {
+    const Json ghost = LoadJson(ghost_path, kMaxGhostBytes);
+    checkpoint.ragged = IsRagged(ghost, ghost_path);
+    if (checkpoint.ragged) ApplyRaggedSizes(ghost, ghost_path, checkpoint.config);
+  }
   for (const WeightsKind& kind : kWeightsKinds) {
     checkpoint.weights = path + "/" + kind.file;
     if (!FileExists(checkpoint.weights)) continue;
@@ -84,12 +116,7 @@ Checkpoint OpenCheckpoint(const std::string& path) {
                  .expected = "a checkpoint directory or a .gguf file",
                  .hint = "for .safetensors and .bin files give the directory that also holds config.json"});
   }
-  Checkpoint checkpoint;
-  checkpoint.path = checkpoint.weights = path;
-  checkpoint.gguf = ReadGguf(path);
-  checkpoint.config = ParseGgufConfig(*checkpoint.gguf);
-  checkpoint.tensors = checkpoint.gguf->tensors;
-  return checkpoint;
+  return OpenGguf(path, path);
 }
 
 std::string ContentHash(const TensorSet& tensors) {

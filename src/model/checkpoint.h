@@ -15,12 +15,15 @@ struct Checkpoint {
   std::string path;     // as given
   std::string weights;  // the file, index or .gguf the tensors came from
   ModelConfig config;
+  bool ragged = false;  // state sizes come from ghost.json, not from config.json
   TensorSet tensors;
   std::optional<GgufFile> gguf;  // keys (tokenizer!) when the checkpoint is a GGUF file
 };
 
 // `path` is a directory with config.json and model.safetensors, its sharded form, or pytorch_model.bin
-// (single or sharded); or a .gguf file.
+// (single or sharded); a directory without config.json that holds one .gguf file; or a .gguf file. A
+// ghost.json in the directory that says "storage": "ragged" gives every layer and group its own state size
+// (ragged.h).
 Checkpoint OpenCheckpoint(const std::string& path);
 
 // A short fingerprint of the stored tensors for result files: XXH3 of names, types, shapes and up to 64 KiB

@@ -110,6 +110,17 @@ std::vector<int> UniformGroups(int num_groups, int state_dim) {
   return begin;
 }
 
+int UniformStateSize(const ModelConfig& config) {
+  int uniform = -1;
+  for (const BlockDims& dims : config.blocks) {
+    for (int g = 0; g < dims.num_groups(); ++g) {
+      if (uniform == -1) uniform = dims.group_size(g);
+      if (dims.group_size(g) != uniform) return -1;
+    }
+  }
+  return uniform;
+}
+
 std::string_view NameOf(Layout layout) {
   switch (layout) {
     case Layout::kHuggingFace:
@@ -259,6 +270,8 @@ ModelConfig ParseGgufConfig(const GgufFile& file) {
 OrderedJson MakeHuggingFaceConfig(const ModelConfig& config) {
   GHOST_CHECK(!config.blocks.empty());
   const BlockDims& d = config.blocks.front();
+  int state_size = 1;
+  for (const BlockDims& block : config.blocks) state_size = std::max(state_size, block.max_group_size());
   // The shortest decimal that reads back as the same float: 1e-05, not 9.999999747378752e-06.
   const auto decimal = [](float v) { return std::stod(fmt::format("{}", v)); };
   OrderedJson json = {
@@ -269,7 +282,7 @@ OrderedJson MakeHuggingFaceConfig(const ModelConfig& config) {
       {"num_heads", d.num_heads},
       {"head_dim", d.head_dim},
       {"n_groups", d.num_groups()},
-      {"state_size", d.max_group_size()},
+      {"state_size", state_size},
       {"conv_kernel", d.conv_width},
       {"expand", d.d_inner() / config.d_model},
       {"vocab_size", config.vocab_size},

@@ -67,6 +67,9 @@ struct ModelConfig {
   }
 };
 
+// The N that all groups of all layers have, or -1 if they differ.
+int UniformStateSize(const ModelConfig& config);
+
 // Each checks every number before anything is sized by it. `file` names the source in messages.
 ModelConfig ParseHuggingFaceConfig(const Json& json, const std::string& file);
 ModelConfig ParseStateSpacesConfig(const Json& json, const std::string& file);
@@ -76,7 +79,7 @@ ModelConfig ParseGgufConfig(const GgufFile& file);
 // Error(kUnsupported).
 ModelConfig ParseConfig(const Json& json, const std::string& file);
 
-// The Hugging Face config.json of a model with one N for all layers and groups.
+// The Hugging Face config.json of a model; its state_size is the largest N of all layers and groups.
 OrderedJson MakeHuggingFaceConfig(const ModelConfig& config);
 
 }  // namespace ghost

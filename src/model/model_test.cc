@@ -8,7 +8,9 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "io/q8_0.h"
 #include "io/safetensors.h"
+#include "model/convert_tensor.h"
 #include "model/cost.h"
 #include "model/random_model.h"
 #include "model/runner.h"
@@ -161,6 +163,71 @@ TEST(RuntimeSupport, FollowsTheRulesOfTheOthersKernels) {
   EXPECT_EQ(verdict(72, "mamba_ssm, vLLM (GPU)"), Support::kSlow);
   EXPECT_EQ(verdict(90, "mamba_ssm, vLLM (GPU)"), Support::kNo);
   EXPECT_EQ(verdict(96, "MLX, Metal"), Support::kFast);
+}
+
+TEST(RuntimeSupport, AdviceNamesTheNextBetterStateSizes) {
+  const auto advice = [](int N) {
+    ModelConfig config = ReleasedConfig("mamba2-130m");
+    for (BlockDims& d : config.blocks) d.group_begin = UniformGroups(1, N);
+    std::string all;
+    for (const std::string& line : AdviseStateSize(config)) all += line + "\n";
+    return all;
+  };
+  EXPECT_EQ(advice(128), "");
+  EXPECT_EQ(advice(256), "");
+  const std::string odd = advice(90);
+  for (const char* part : {"causal_conv1d", "88 below, 92 above", "Metal", "64 below, 96 above", "AVX-512",
+                           "64 below, 128 above", "none below, 128 above"}) {
+    EXPECT_NE(odd.find(part), std::string::npos) << part << "\n" << odd;
+  }
+  const std::string half = advice(64);
+  EXPECT_EQ(half.find("Metal"), std::string::npos) << half;
+  EXPECT_NE(half.find("CUDA"), std::string::npos) << half;
+  ModelConfig ragged = ReleasedConfig("mamba2-130m");
+  ragged.blocks[3].group_begin = {0, 64};
+  ASSERT_EQ(AdviseStateSize(ragged).size(), 1u);
+  EXPECT_NE(AdviseStateSize(ragged)[0].find("only ghost"), std::string::npos);
+}
+
+TEST(Convert, NarrowingKeepsNanAndRefusesOverflow) {
+  const std::vector<float> fine = {1.0f, -65504.0f, NAN, INFINITY, 1e-9f};
+  const std::vector<float> half = ToFloats(ConvertTensor(MakeTensor(Shape{5}, fine), DType::kF16, "w"));
+  EXPECT_EQ(half[0], 1.0f);
+  EXPECT_EQ(half[1], -65504.0f);
+  EXPECT_TRUE(std::isnan(half[2]));
+  EXPECT_TRUE(std::isinf(half[3]));
+  EXPECT_TRUE(std::isnan(ToFloats(ConvertTensor(MakeTensor(Shape{5}, fine), DType::kBF16, "w"))[2]));
+  const auto refused = [](const std::vector<float>& values, DType dtype) {
+    try {
+      ConvertTensor(MakeTensor(Shape{static_cast<int64_t>(values.size())}, values), dtype, "blk.3.w");
+      ADD_FAILURE() << NameOf(dtype);
+    } catch (const Error& e) {
+      EXPECT_EQ(e.kind(), ErrorKind::kUnsupported);
+      EXPECT_EQ(e.context().tensor, "blk.3.w");
+    }
+  };
+  refused({1.0f, 7e4f}, DType::kF16);
+  refused(std::vector<float>(31, 1.0f), DType::kQ8_0);
+  refused(std::vector<float>(32, NAN), DType::kQ8_0);
+}
+
+TEST(Convert, PiecesAreTheWhole) {
+  std::vector<float> values(100000);
+  for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i) * 0.37f - 15000.0f;
+  const Tensor tensor = MakeTensor(Shape{3125, 32}, values);
+  const std::vector<float> bf16 = ToFloats(ConvertTensor(tensor, DType::kBF16, "w"));
+  for (size_t i = 0; i < values.size(); ++i) ASSERT_EQ(bf16[i], F32FromBF16(BF16FromF32(values[i])));
+  std::vector<std::byte> blocks(values.size() / 32 * 34);
+  QuantizeRowQ8_0(values, blocks.data());
+  EXPECT_TRUE(std::ranges::equal(ConvertTensor(tensor, DType::kQ8_0, "w").bytes(), blocks));
+}
+
+TEST(Convert, DecayRatesGoThereAndBack) {
+  const std::vector<float> a_log = {-3.0f, 0.0f, 0.5f, 2.7725887f};
+  const Tensor back = MakeALog(MakeA(MakeTensor(Shape{4}, a_log)), "ssm_a");
+  for (size_t i = 0; i < 4; ++i) EXPECT_NEAR(ToFloats(back)[i], a_log[i], 2e-7f * std::max(1.0f, a_log[i]));
+  EXPECT_THROW(MakeALog(MakeTensor(Shape{1}, std::vector<float>{0.5f}), "ssm_a"), Error);
+  EXPECT_THROW(MakeALog(MakeTensor(Shape{1}, std::vector<float>{NAN}), "ssm_a"), Error);
 }
 
 TEST(Sampler, GreedyNucleusAndSeeds) {

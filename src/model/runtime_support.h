@@ -21,4 +21,8 @@ struct RuntimeVerdict {
 // For every runtime we know. Layers of unequal N (our ragged files) are for ghost alone.
 std::vector<RuntimeVerdict> RuntimesFor(const ModelConfig& config);
 
+// What other runtimes will make of this N, one sentence per runtime that is not happy with it, each naming
+// the nearest N below and above that it would like better. Empty when all are content (N = 128 as a rule).
+std::vector<std::string> AdviseStateSize(const ModelConfig& pruned);
+
 }  // namespace ghost

@@ -47,6 +47,7 @@ class GoldenCase {
   std::vector<float> Expected(const std::string& name) const {
     return ToFloats(expected_.tensors.at(name).tensor);
   }
+  const Tensor& Stored(const std::string& name) const { return expected_.tensors.at(name).tensor; }
 
   std::vector<double> ExpectedDoubles(const std::string& name) const { return ExpectedAs<double>(name); }
   std::vector<uint8_t> ExpectedBytes(const std::string& name) const { return ExpectedAs<uint8_t>(name); }

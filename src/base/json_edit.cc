@@ -1,0 +1,140 @@
+#include "base/json_edit.h"
+
+#include <optional>
+
+#include "base/check.h"
+#include "base/error.h"
+#include "base/json.h"
+
+namespace ghost {
+namespace {
+
+// Walks a text that is known to be valid, so it only has to see where things begin and end.
+class Scanner {
+ public:
+  Scanner(std::string_view text, size_t at) : text_(text), at_(at) {}
+
+  size_t position() const { return at_; }
+  char Peek() {
+    SkipSpace();
+    GHOST_CHECK(at_ < text_.size());
+    return text_[at_];
+  }
+  void Expect(char c) {
+    GHOST_CHECK(Peek() == c);
+    ++at_;
+  }
+  bool TakeIf(char c) {
+    if (Peek() != c) return false;
+    ++at_;
+    return true;
+  }
+  std::string TakeString() {
+    Peek();
+    const size_t begin = at_;
+    SkipString();
+    return Json::parse(text_.substr(begin, at_ - begin)).get<std::string>();
+  }
+  void SkipValue() {
+    const char c = Peek();
+    if (c == '"') return SkipString();
+    if (c == '{' || c == '[') return SkipNested();
+    while (at_ < text_.size() && std::string_view(",]} \t\r\n").find(text_[at_]) == std::string_view::npos)
+      ++at_;
+  }
+
+ private:
+  void SkipSpace() {
+    while (at_ < text_.size() && std::string_view(" \t\r\n").find(text_[at_]) != std::string_view::npos)
+      ++at_;
+  }
+  void SkipString() {
+    for (++at_; text_[at_] != '"'; ++at_) {
+      if (text_[at_] == '\\') ++at_;
+    }
+    ++at_;
+  }
+  void SkipNested() {
+    int depth = 0;
+    do {
+      const char c = text_[at_];
+      if (c == '"') {
+        SkipString();
+        continue;
+      }
+      if (c == '{' || c == '[') ++depth;
+      if (c == '}' || c == ']') --depth;
+      ++at_;
+    } while (depth > 0);
+  }
+
+  std::string_view text_;
+  size_t at_;
+};
+
+struct Range {
+  size_t begin, end;
+};
+
+// Where the value of `key` stands in the object that opens at `at`.
+std::optional<Range> FindValue(std::string_view text, size_t at, std::string_view key) {
+  Scanner scan(text, at);
+  scan.Expect('{');
+  if (scan.Peek() == '}') return std::nullopt;
+  do {
+    const std::string name = scan.TakeString();
+    scan.Expect(':');
+    scan.Peek();
+    const size_t begin = scan.position();
+    scan.SkipValue();
+    if (name == key) return Range{begin, scan.position()};
+  } while (scan.TakeIf(','));
+  return std::nullopt;
+}
+
+// Where the object opens that holds the path's last name; nullopt when a name before it is missing.
+std::optional<size_t> FindObject(std::string_view text, std::span<const std::string_view> path,
+                                 const std::string& file) {
+  GHOST_CHECK(!path.empty());
+  Scanner start(text, 0);
+  start.Peek();
+  size_t at = start.position();
+  for (const std::string_view name : path.first(path.size() - 1)) {
+    const auto range = text[at] == '{' ? FindValue(text, at, name) : std::nullopt;
+    if (!range) return std::nullopt;
+    at = range->begin;
+  }
+  if (text[at] != '{') {
+    throw Error(ErrorKind::kCorrupt, "not a JSON object",
+                {.file = file, .tensor = path.size() > 1 ? std::string(path[path.size() - 2]) : ""});
+  }
+  return at;
+}
+
+}  // namespace
+
+std::string SetJsonField(std::string_view text, std::span<const std::string_view> path,
+                         std::string_view value, const std::string& file) {
+  (void)ParseJson(text, file);  // everything below relies on it
+  const auto object = FindObject(text, path, file);
+  if (!object) throw Error(ErrorKind::kCorrupt, "JSON object is missing", {.file = file});
+  std::string out(text);
+  if (const auto range = FindValue(text, *object, path.back())) {
+    return out.replace(range->begin, range->end - range->begin, value);
+  }
+  // The new field stands first, after the same white space as the field that used to.
+  Scanner scan(text, *object + 1);
+  const bool empty = scan.Peek() == '}';
+  const std::string space(text.substr(*object + 1, empty ? 0 : scan.position() - *object - 1));
+  std::string field = space + Json(path.back()).dump() + ": " + std::string(value);
+  if (!empty) field += space.empty() ? ", " : ",";
+  return out.insert(*object + 1, field);
+}
+
+bool HasJsonField(std::string_view text, std::span<const std::string_view> path, const std::string& file) {
+  (void)ParseJson(text, file);
+  const auto object = FindObject(text, path, file);
+  return object && FindValue(text, *object, path.back());
+}
+
+}  // namespace ghost

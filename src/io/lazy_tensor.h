@@ -1,0 +1,31 @@
+// A tensor that is made when it is written, so that changing a checkpoint needs memory for one tensor only.
+#pragma once
+
+#include <functional>
+#include <utility>
+
+#include "tensor/tensor.h"
+
+namespace ghost {
+
+class LazyTensor {
+ public:
+  LazyTensor() = default;
+  LazyTensor(Tensor tensor)  // NOLINT: a tensor that is there already
+      : dtype_(tensor.dtype()), shape_(tensor.shape()), make_([t = std::move(tensor)] { return t; }) {}
+  // `make` must give a tensor of this type and shape.
+  LazyTensor(DType dtype, Shape shape, std::function<Tensor()> make)
+      : dtype_(dtype), shape_(shape), make_(std::move(make)) {}
+
+  DType dtype() const { return dtype_; }
+  const Shape& shape() const { return shape_; }
+  size_t num_bytes() const { return CheckedBytes(shape_, dtype_).value(); }
+  Tensor Make() const;  // GHOST_CHECKs that the promise was kept
+
+ private:
+  DType dtype_ = DType::kF32;
+  Shape shape_;
+  std::function<Tensor()> make_;
+};
+
+}  // namespace ghost

@@ -1,0 +1,132 @@
+#include "prune/apply_mask.h"
+
+#include <cstring>
+#include <memory>
+#include <numeric>
+
+#include "base/check.h"
+
+namespace ghost {
+namespace {
+
+// The channels of B (and of C) in their new places, in the pooled order of the groups.
+RowPlan MaskedChannels(const BlockDims& dims, const LayerMask& mask) {
+  RowPlan channels(static_cast<size_t>(dims.state_channels()), -1);
+  for (const int channel : mask.Channels(dims.group_begin)) channels[static_cast<size_t>(channel)] = channel;
+  return channels;
+}
+
+RowPlan CompactChannels(const BlockDims& dims, const LayerMask& mask, std::span<const int> sizes) {
+  RowPlan channels;
+  for (size_t g = 0; g < mask.kept.size(); ++g) {
+    for (const int i : mask.kept[g]) channels.push_back(dims.group_begin[g] + i);
+    if (sizes.empty()) continue;
+    GHOST_CHECK(static_cast<size_t>(sizes[g]) >= mask.kept[g].size());
+    channels.resize(channels.size() + static_cast<size_t>(sizes[g]) - mask.kept[g].size(), -1);
+  }
+  return channels;
+}
+
+// `before` rows that stay, B, C, then `after` rows that stay.
+RowPlan Surround(int before, const RowPlan& channels, int GN, int after) {
+  RowPlan rows(static_cast<size_t>(before));
+  std::iota(rows.begin(), rows.end(), 0);
+  for (const int start : {before, before + GN}) {
+    for (const int channel : channels) rows.push_back(channel < 0 ? -1 : start + channel);
+  }
+  for (int i = 0; i < after; ++i) rows.push_back(before + 2 * GN + i);
+  return rows;
+}
+
+BlockPlan MakePlan(const BlockDims& dims, const RowPlan& channels) {
+  const int R = dims.d_inner(), GN = dims.state_channels();
+  BlockPlan plan;
+  plan.in_proj = Surround(2 * R, channels, GN, dims.num_heads);  // z | x | B | C | dt
+  plan.conv = plan.conv_bias = Surround(R, channels, GN, 0);     // x | B | C
+  return plan;
+}
+
+void CheckMask(const BlockDims& dims, const LayerMask& mask) {
+  GHOST_CHECK(static_cast<int>(mask.kept.size()) == dims.num_groups());
+  for (size_t g = 0; g < mask.kept.size(); ++g) {
+    int last = -1;
+    for (const int i : mask.kept[g]) {
+      GHOST_CHECK(i > last && i < dims.group_size(static_cast<int>(g)));
+      last = i;
+    }
+  }
+}
+
+}  // namespace
+
+BlockPlan MakeMaskPlan(const BlockDims& dims, const LayerMask& mask, bool keep_conv_bias) {
+  CheckMask(dims, mask);
+  BlockPlan plan = MakePlan(dims, MaskedChannels(dims, mask));
+  if (keep_conv_bias) std::iota(plan.conv_bias.begin(), plan.conv_bias.end(), 0);
+  return plan;
+}
+
+BlockPlan MakeCompactPlan(const BlockDims& dims, const LayerMask& mask,
+                          std::span<const int> padded_group_sizes) {
+  CheckMask(dims, mask);
+  GHOST_CHECK(padded_group_sizes.empty() || padded_group_sizes.size() == mask.kept.size());
+  return MakePlan(dims, CompactChannels(dims, mask, padded_group_sizes));
+}
+
+const RowPlan* PlanFor(const BlockPlan& plan, const BlockWeights& block, const Tensor& slot) {
+  if (&slot == &block.in_proj || &slot == &block.in_proj_bias) return &plan.in_proj;
+  if (&slot == &block.conv) return &plan.conv;
+  if (&slot == &block.conv_bias) return &plan.conv_bias;
+  return nullptr;
+}
+
+Tensor GatherRows(const Tensor& tensor, const RowPlan& rows) {
+  std::vector<int64_t> extents(tensor.shape().dims().begin(), tensor.shape().dims().end());
+  GHOST_CHECK(!extents.empty());
+  const int64_t old_rows = extents[0];
+  const size_t row_bytes = old_rows == 0 ? 0 : tensor.num_bytes() / static_cast<size_t>(old_rows);
+  extents[0] = static_cast<int64_t>(rows.size());
+  std::shared_ptr<std::byte[]> bytes(new std::byte[rows.size() * row_bytes + 1]);
+  for (size_t to = 0; to < rows.size(); ++to) {
+    std::byte* out = bytes.get() + to * row_bytes;
+    if (rows[to] < 0) {
+      std::memset(out, 0, row_bytes);
+    } else {
+      GHOST_CHECK(rows[to] < old_rows);
+      std::memcpy(out, tensor.data() + static_cast<size_t>(rows[to]) * row_bytes, row_bytes);
+    }
+  }
+  return Tensor(tensor.dtype(), Shape(extents), std::shared_ptr<const std::byte>(bytes, bytes.get()));
+}
+
+BlockWeights ApplyPlan(const BlockWeights& block, const BlockPlan& plan) {
+  BlockWeights out = block;
+  for (Tensor BlockWeights::*const member :
+       {&BlockWeights::in_proj, &BlockWeights::in_proj_bias, &BlockWeights::conv, &BlockWeights::conv_bias}) {
+    const Tensor& tensor = block.*member;
+    if (!tensor.empty()) out.*member = GatherRows(tensor, *PlanFor(plan, block, tensor));
+  }
+  return out;
+}
+
+BlockWeights MaskBlock(const BlockWeights& block, const BlockDims& dims, const LayerMask& mask,
+                       bool keep_conv_bias) {
+  return ApplyPlan(block, MakeMaskPlan(dims, mask, keep_conv_bias));
+}
+
+BlockWeights CompactBlock(const BlockWeights& block, const BlockDims& dims, const LayerMask& mask,
+                          std::span<const int> padded_group_sizes) {
+  return ApplyPlan(block, MakeCompactPlan(dims, mask, padded_group_sizes));
+}
+
+BlockDims CompactDims(const BlockDims& dims, const LayerMask& mask, std::span<const int> padded_group_sizes) {
+  BlockDims out = dims;
+  for (size_t g = 0; g < mask.kept.size(); ++g) {
+    const int size =
+        padded_group_sizes.empty() ? static_cast<int>(mask.kept[g].size()) : padded_group_sizes[g];
+    out.group_begin[g + 1] = out.group_begin[g] + size;
+  }
+  return out;
+}
+
+}  // namespace ghost

@@ -1,0 +1,49 @@
+// From a mask to weights: what is zeroed or gathered for the channels that go. Rows of bytes are copied,
+// never converted, so every element type stays exact.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "model/weights.h"
+#include "prune/mask.h"
+
+namespace ghost {
+
+// For each row of the result the row it comes from, or -1 for a row of zeros.
+using RowPlan = std::vector<int>;
+
+// How the tensors of a block that depend on N change; all others stay.
+struct BlockPlan {
+  RowPlan in_proj;    // and its bias
+  RowPlan conv;       // taps
+  RowPlan conv_bias;  // differs from `conv` only with keep_conv_bias
+};
+
+// Same shapes; B and C rows of dropped channels become zeros, with their taps and, unless `keep_conv_bias`,
+// the bias of the convolution: with it left, SiLU(bias) would keep the channel alive.
+BlockPlan MakeMaskPlan(const BlockDims& dims, const LayerMask& mask, bool keep_conv_bias);
+
+// Smaller shapes: kept channels in ascending order per group, then zeros up to the group's padded size
+// (empty: no padding; otherwise one per group, none below what is kept).
+BlockPlan MakeCompactPlan(const BlockDims& dims, const LayerMask& mask,
+                          std::span<const int> padded_group_sizes);
+
+// Which of the plans a tensor of `block` follows, or null for those that do not depend on N. `slot` must be a
+// member of `block`.
+const RowPlan* PlanFor(const BlockPlan& plan, const BlockWeights& block, const Tensor& slot);
+
+// `tensor` has one row per extent of its first axis.
+Tensor GatherRows(const Tensor& tensor, const RowPlan& rows);
+
+BlockWeights ApplyPlan(const BlockWeights& block, const BlockPlan& plan);
+
+BlockWeights MaskBlock(const BlockWeights& block, const BlockDims& dims, const LayerMask& mask,
+                       bool keep_conv_bias);
+BlockWeights CompactBlock(const BlockWeights& block, const BlockDims& dims, const LayerMask& mask,
+                          std::span<const int> padded_group_sizes = {});
+// The dims of what CompactBlock gives.
+BlockDims CompactDims(const BlockDims& dims, const LayerMask& mask,
+                      std::span<const int> padded_group_sizes = {});
+
+}  // namespace ghost

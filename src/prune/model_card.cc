@@ -1,0 +1,131 @@
+#include "prune/model_card.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+
+#include "model/cost.h"
+#include "model/runtime_support.h"
+
+namespace ghost {
+namespace {
+
+// "my/models/mamba2-130m/" -> "mamba2-130m": a card is read by strangers.
+std::string LastPart(const std::string& path) {
+  std::filesystem::path name(path);
+  if (!name.has_filename()) name = name.parent_path();
+  return name.filename().string();
+}
+
+std::string Megabytes(int64_t bytes) { return fmt::format("{:.2f} MB", static_cast<double>(bytes) / 1e6); }
+
+// "128", or "20 to 90" where groups differ.
+std::string StateSizes(const ModelConfig& config) {
+  std::set<int> sizes;
+  for (const BlockDims& dims : config.blocks) {
+    for (int g = 0; g < dims.num_groups(); ++g) sizes.insert(dims.group_size(g));
+  }
+  if (sizes.size() == 1) return std::to_string(*sizes.begin());
+  return fmt::format("{} to {}", *sizes.begin(), *sizes.rbegin());
+}
+
+std::string WhatItIs(const ModelCardFacts& f) {
+  const std::string base = LastPart(f.base_model);
+  switch (f.storage) {
+    case Storage::kMasked:
+      return fmt::format(
+          "{} with the weights of unneeded state channels set to zero. Shapes, and with them memory and "
+          "speed, "
+          "are those of the original.",
+          base);
+    case Storage::kUniform:
+      return fmt::format("{} with a smaller recurrent state: unneeded state channels are removed.", base);
+    case Storage::kPadded:
+      return fmt::format(
+          "{} with a smaller recurrent state: unneeded state channels are removed, and every group is filled "
+          "up "
+          "with zero channels to the same size.",
+          base);
+    case Storage::kRagged:
+      return fmt::format(
+          "{} with a smaller recurrent state: unneeded state channels are removed, a different number in "
+          "every "
+          "layer and group. `ghost.json` holds these numbers and belongs to the model.",
+          base);
+  }
+  return base;
+}
+
+std::string HowToLoad(const ModelCardFacts& f) {
+  std::string text = "    ghost generate PATH --prompt \"Once upon a time\"\n";
+  if (f.storage == Storage::kRagged) return text + "\nOnly ghost reads this storage.\n";
+  switch (f.after.layout) {
+    case Layout::kHuggingFace:
+      return text +
+             "\n```python\nfrom transformers import Mamba2ForCausalLM\n"
+             "model = Mamba2ForCausalLM.from_pretrained(PATH)\n```\n";
+    case Layout::kStateSpaces:
+      return text +
+             "\n```python\nimport json\nfrom mamba_ssm.models.config_mamba import MambaConfig\n"
+             "from mamba_ssm.models.mixer_seq_simple import MambaLMHeadModel\n"
+             "from safetensors.torch import load_model\n"
+             "model = MambaLMHeadModel(MambaConfig(**json.load(open(PATH + \"/config.json\"))))\n"
+             "load_model(model, PATH + \"/model.safetensors\")  # ties lm_head.weight again\n```\n";
+    case Layout::kGguf:
+      return text + "    llama-cli -m PATH/model.gguf -p \"Once upon a time\"\n";
+  }
+  return text;
+}
+
+std::string Runtimes(const ModelConfig& config) {
+  std::string text = "| runtime | takes it | why not better |\n|---|---|---|\n";
+  for (const RuntimeVerdict& v : RuntimesFor(config))
+    text += fmt::format("| {} | {} | {} |\n", v.runtime, NameOf(v.support), v.reason);
+  return text;
+}
+
+int64_t KeptChannels(const StateMask& mask) {
+  int64_t kept = 0;
+  for (const LayerMask& layer : mask.layers) kept += layer.num_kept();
+  return kept;
+}
+
+int64_t AllChannels(const ModelConfig& config) {
+  int64_t all = 0;
+  for (const BlockDims& dims : config.blocks) all += dims.state_channels();
+  return all;
+}
+
+}  // namespace
+
+std::string MakeModelCard(const ModelCardFacts& f) {
+  const std::string base = LastPart(f.base_model);
+  const int64_t kept = KeptChannels(f.mask), all = AllChannels(f.before);
+  std::string card = "---\ntags:\n- mamba2\n- pruned\n- ghost\n---\n\n";
+  card += fmt::format("# {}, {:.0f} % of its state channels pruned\n\n{}\n\n", base,
+                      all == 0 ? 0.0 : 100.0 * static_cast<double>(all - kept) / static_cast<double>(all),
+                      WhatItIs(f));
+  card += "| | before | after |\n|---|---|---|\n";
+  card += fmt::format("| state size N per group | {} | {} |\n", StateSizes(f.before), StateSizes(f.after));
+  card += fmt::format("| state channels in use | {} | {} |\n", all, kept);
+  card += fmt::format("| state per sequence (float32) | {} | {} |\n", Megabytes(SsmStateBytes(f.before)),
+                      Megabytes(SsmStateBytes(f.after)));
+  card += fmt::format("| parameters | {} | {} |\n", CountParameters(f.before), CountParameters(f.after));
+  if (f.perplexity_before || f.perplexity_after) {
+    const auto number = [](const std::optional<double>& v) { return v ? fmt::format("{:.2f}", *v) : "-"; };
+    card +=
+        fmt::format("| perplexity | {} | {} |\n", number(f.perplexity_before), number(f.perplexity_after));
+  }
+  if (!f.perplexity_note.empty()) card += fmt::format("\nPerplexity: {}.\n", f.perplexity_note);
+  card += fmt::format("\n## How it was made\n\nMethod `{}`, sparsity {}.", f.method, f.sparsity);
+  if (!f.calibration.empty()) card += fmt::format(" Calibration: {}.", f.calibration);
+  if (!f.ghost_version.empty()) card += fmt::format(" ghost {}.", f.ghost_version);
+  card += " `ghost.json` lists the kept channels of every layer.\n";
+  if (!f.command.empty()) card += fmt::format("\n    {}\n", f.command);
+  card += "\n## How to load it\n\n" + HowToLoad(f) + "\n## Who can run it\n\n" + Runtimes(f.after);
+  return card;
+}
+
+}  // namespace ghost

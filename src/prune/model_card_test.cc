@@ -1,0 +1,57 @@
+#include "prune/model_card.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "model/random_model.h"
+
+namespace ghost {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+ModelCardFacts Facts() {
+  ModelCardFacts facts;
+  facts.base_model = "some/private/place/mamba2-130m/";
+  facts.method = "ghost";
+  facts.sparsity = 0.5;
+  facts.before = ReleasedConfig("mamba2-130m");
+  for (const BlockDims& dims : facts.before.blocks) {
+    facts.mask.layers.push_back(KeepAll(dims));
+    facts.mask.layers.back().kept[0].resize(64);
+  }
+  facts.after = PrunedConfig(facts.before, facts.mask, {});
+  return facts;
+}
+
+TEST(ModelCard, SaysWhatAReaderNeeds) {
+  ModelCardFacts facts = Facts();
+  facts.perplexity_before = 25.85;
+  facts.perplexity_after = 29.06;
+  const std::string card = MakeModelCard(facts);
+  for (const char* part : {"# mamba2-130m, 50 %", "| 128 | 64 |", "18.87 MB | 9.44 MB", "25.85 | 29.06",
+                           "`ghost`", "sparsity 0.5", "Mamba2ForCausalLM.from_pretrained", "llama.cpp (CPU)",
+                           "| 128989632 | 126614976 |"}) {
+    EXPECT_THAT(card, HasSubstr(part));
+  }
+  EXPECT_THAT(card, Not(HasSubstr("private")));
+}
+
+TEST(ModelCard, FollowsLayoutAndStorage) {
+  ModelCardFacts facts = Facts();
+  EXPECT_THAT(MakeModelCard(facts), Not(HasSubstr("perplexity")));
+  facts.storage = Storage::kRagged;
+  facts.after.blocks[3].group_begin = {0, 20};
+  EXPECT_THAT(MakeModelCard(facts), HasSubstr("| 128 | 20 to 64 |"));
+  EXPECT_THAT(MakeModelCard(facts), HasSubstr("Only ghost"));
+  facts.storage = Storage::kMasked;
+  EXPECT_THAT(MakeModelCard(facts), HasSubstr("set to zero"));
+  facts.after.layout = Layout::kGguf;
+  EXPECT_THAT(MakeModelCard(facts), HasSubstr("llama-cli"));
+  facts.after.layout = Layout::kStateSpaces;
+  EXPECT_THAT(MakeModelCard(facts), HasSubstr("MambaLMHeadModel"));
+}
+
+}  // namespace
+}  // namespace ghost

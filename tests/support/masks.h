@@ -1,0 +1,44 @@
+// Masks for tests of pruning.
+#pragma once
+
+#include "base/rng.h"
+#include "prune/mask.h"
+
+namespace ghost {
+
+// About half of the channels, unevenly spread: groups keep different numbers. With `empty_group` the last
+// group of the last layer keeps nothing.
+inline StateMask UnevenMask(const ModelConfig& config, uint64_t seed, bool empty_group = false) {
+  Rng rng(seed);
+  StateMask mask;
+  for (const BlockDims& dims : config.blocks) {
+    LayerMask layer;
+    for (int g = 0; g < dims.num_groups(); ++g) {
+      layer.kept.emplace_back();
+      const double share = 0.2 + 0.6 * g / dims.num_groups();
+      for (int i = 0; i < dims.group_size(g); ++i) {
+        if (rng.Uniform(0.0, 1.0) < share) layer.kept.back().push_back(i);
+      }
+    }
+    mask.layers.push_back(layer);
+  }
+  if (empty_group) mask.layers.back().kept.back().clear();
+  return mask;
+}
+
+// `keep` channels of every group, not always the same ones.
+inline StateMask EvenMask(const ModelConfig& config, int keep) {
+  StateMask mask;
+  for (size_t j = 0; j < config.blocks.size(); ++j) {
+    LayerMask layer;
+    for (int g = 0; g < config.blocks[j].num_groups(); ++g) {
+      const int N = config.blocks[j].group_size(g), offset = static_cast<int>(j) + g;
+      layer.kept.emplace_back();
+      for (int i = 0; i < keep; ++i) layer.kept.back().push_back((i * N + offset % (N / keep)) / keep);
+    }
+    mask.layers.push_back(layer);
+  }
+  return mask;
+}
+
+}  // namespace ghost
