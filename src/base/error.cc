@@ -31,6 +31,8 @@ int ExitCode(ErrorKind kind) {
       return 70;
     case ErrorKind::kCannotCreate:
       return 73;
+    case ErrorKind::kResumable:
+      return 75;
     case ErrorKind::kIo:
       return 74;
   }

@@ -14,6 +14,7 @@ enum class ErrorKind {
   kUnsupported,   // a file is well formed but asks for what we do not have
   kCannotCreate,  // the output exists already or cannot be made
   kIo,            // reading or writing failed
+  kResumable,     // interrupted; what is done so far is kept
   kInternal,      // our own fault
 };
 

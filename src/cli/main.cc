@@ -28,6 +28,7 @@ int Run(int argc, char** argv) {
   AddTokenize(app);
   AddForward(app);
   AddScore(app);
+  AddPrune(app);
   AddEval(app);
   AddConvert(app);
   AddBench(app);

@@ -14,6 +14,7 @@ void AddForward(CLI::App& app);
 void AddEval(CLI::App& app);
 void AddBench(CLI::App& app);
 void AddConvert(CLI::App& app);
+void AddPrune(CLI::App& app);
 void AddRandomModel(CLI::App& app);
 void AddScore(CLI::App& app);
 

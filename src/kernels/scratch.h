@@ -9,6 +9,6 @@ namespace ghost {
 // thread. Contents are arbitrary.
 float* ThreadScratch(int slot, int64_t count);
 
-inline constexpr int kNumScratchSlots = 2;
+inline constexpr int kNumScratchSlots = 5;
 
 }  // namespace ghost

@@ -51,13 +51,17 @@ std::vector<double> ScoreRandom(const ScoreInput& in) {
   return scores;
 }
 
+// From gradients, computed for all layers at once before anything is pruned.
+std::vector<double> ScoreGiven(const ScoreInput& in) { return {in.given.begin(), in.given.end()}; }
+
 constexpr Method kMethods[] = {
-    {"ghost", true, ScoreGhost, "controllability x observability, eq. 4"},
-    {"ghost-p", true, ScoreControllability, "controllability alone"},
-    {"ghost-q", true, ScoreObservability, "observability alone"},
-    {"ghost-legacy", true, ScoreLegacy, "product of the two sums, the authors' prototype"},
-    {"magnitude", false, ScoreMagnitude, "sqrt(|W_B| |W_C|) per state, no data"},
-    {"random", false, ScoreRandom, "a seeded uniform choice"},
+    {"ghost", MethodNeeds::kSaliency, ScoreGhost, "controllability x observability, eq. 4"},
+    {"ghost-p", MethodNeeds::kSaliency, ScoreControllability, "controllability alone"},
+    {"ghost-q", MethodNeeds::kSaliency, ScoreObservability, "observability alone"},
+    {"ghost-legacy", MethodNeeds::kSaliency, ScoreLegacy, "product of the two sums, the authors' prototype"},
+    {"magnitude", MethodNeeds::kNothing, ScoreMagnitude, "sqrt(|W_B| |W_C|) per state, no data"},
+    {"random", MethodNeeds::kNothing, ScoreRandom, "a seeded uniform choice"},
+    {"taylor", MethodNeeds::kGradients, ScoreGiven, "gradients of the loss on the dense model, one shot"},
 };
 
 }  // namespace

@@ -11,10 +11,18 @@
 
 namespace ghost {
 
+// What a method needs beside the weights.
+enum class MethodNeeds {
+  kNothing,
+  kSaliency,   // statistics of the scan on calibration data, layer by layer
+  kGradients,  // scores of all layers from a backward pass over the dense model, made beforehand (taylor.h)
+};
+
 // What a method may look at to score one layer.
 struct ScoreInput {
   const MambaBlock& block;
-  const LayerSaliency& saliency;  // zeros unless the method needs calibration
+  const LayerSaliency& saliency;   // zeros unless the method needs it
+  std::span<const double> given;  // scores made beforehand, for kGradients
   int layer = 0;
   uint64_t seed = 0;
 };
@@ -24,7 +32,7 @@ using ScoreFn = std::vector<double> (*)(const ScoreInput& in);
 
 struct Method {
   std::string_view name;
-  bool needs_calibration;
+  MethodNeeds needs;
   ScoreFn score;
   std::string_view help;
 };

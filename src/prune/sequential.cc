@@ -46,7 +46,7 @@ SequentialPruner::SequentialPruner(const Model& model, const Samples& samples, c
   GHOST_CHECK(rule.method != nullptr);
   CheckMixers(model);
   const std::vector<int32_t> ids = JoinSamples(samples, model.config().vocab_size);
-  if (ids.empty() && rule.method->needs_calibration) {
+  if (ids.empty() && rule.method->needs == MethodNeeds::kSaliency) {
     throw Error(ErrorKind::kUsage, "this method needs calibration data",
                 {.tensor = std::string(rule.method->name),
                  .hint = "give --calibration FILE or --input ids.safetensors"});
@@ -92,8 +92,10 @@ LayerOutcome SequentialPruner::Step() {
   const MambaBlock& block = *model_.layers()[static_cast<size_t>(layer)]->mixer();
   LayerOutcome outcome;
   outcome.saliency = LayerSaliency(block.dims.state_channels());
-  if (rule_.method->needs_calibration) outcome.saliency = Score(block);
-  outcome.scores = rule_.method->score({block, outcome.saliency, layer, rule_.seed});
+  if (rule_.method->needs == MethodNeeds::kSaliency) outcome.saliency = Score(block);
+  std::span<const double> given;
+  if (rule_.method->needs == MethodNeeds::kGradients) given = rule_.given_scores.at(static_cast<size_t>(layer));
+  outcome.scores = rule_.method->score({block, outcome.saliency, given, layer, rule_.seed});
   outcome.mask = SelectStates(outcome.scores, block.dims, rule_.selection, layer);
   Pass(block, rule_.one_shot ? KeepAll(block.dims) : outcome.mask);
   ++next_layer_;

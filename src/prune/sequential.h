@@ -21,6 +21,7 @@ struct PruneRule {
   bool one_shot = false;        // scores of all layers from the dense model, the control for Algorithm 1
   bool keep_conv_bias = false;  // paper-literal: dropped channels keep their convolution bias
   uint64_t seed = 42;           // of the random method
+  std::vector<std::vector<double>> given_scores;  // per layer, for methods that need gradients
   int64_t max_cache_bytes = int64_t{2}
                             << 30;  // for reusing x', B', C' of the scoring pass; 0 recomputes everything
 };
@@ -30,9 +31,6 @@ struct LayerOutcome {
   std::vector<double> scores;  // of the method, in the order g*N + i
   LayerSaliency saliency;      // zeros for methods without calibration
 };
-
-// Called when a layer is done; may throw to stop.
-using LayerDone = std::function<void(int layer, const LayerOutcome& outcome)>;
 
 // The driver. Holds the residual stream of all samples, (samples * length, M), and moves it up one layer at a
 // time. The outcome is the same to the bit for any number of threads and any cache size.

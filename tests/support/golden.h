@@ -44,6 +44,13 @@ class GoldenCase {
                                                   static_cast<size_t>(length_));
   }
   bool Has(const std::string& name) const { return expected_.tensors.contains(name); }
+  std::vector<std::string> NamesWith(const std::string& prefix) const {
+    std::vector<std::string> names;
+    for (const auto& entry : expected_.tensors) {
+      if (entry.first.starts_with(prefix)) names.push_back(entry.first);
+    }
+    return names;
+  }
   std::vector<float> Expected(const std::string& name) const {
     return ToFloats(expected_.tensors.at(name).tensor);
   }

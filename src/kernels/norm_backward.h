@@ -1,0 +1,24 @@
+// Gradients of norm.h, and of the step size's softplus and clamp (ssm_scan.h).
+#pragma once
+
+#include "tensor/view.h"
+
+namespace ghost {
+
+// dx += gradient of RmsNorm(x, weight) whose output has gradient dy: with rho = sqrt(mean(x^2) + eps),
+//   dx[m] += (weight[m] * dy[m] - x[m] / rho * mean(weight * dy * x / rho)) / rho.   x, dy, dx: (T, M)
+void RmsNormBackward(ConstView x, const float* weight, float eps, ConstView dy, View dx);
+
+// Gradients of GatedRmsNorm, whose inputs were y (before gate and norm) and z and whose output has gradient
+// dout: overwrites dy and dz. All (T, R); dy may be dout.
+struct GatedNormGradients {
+  View y, z;
+};
+void GatedRmsNormBackward(ConstView y, ConstView z, const float* weight, float eps, int groups,
+                          ConstView dout, const GatedNormGradients& gradients);
+
+// draw[t][h] = ddt[t][h] * sigmoid(raw[t][h] + bias[h]), and 0 where the clamp to [low, high] is active.
+// All (T, H); draw may be ddt.
+void SoftplusClampBackward(ConstView raw, const float* bias, float low, float high, ConstView ddt, View draw);
+
+}  // namespace ghost

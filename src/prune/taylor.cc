@@ -1,0 +1,109 @@
+#include "prune/taylor.h"
+
+#include <cmath>
+#include <string>
+
+#include "base/error.h"
+#include "model/backward.h"
+
+namespace ghost {
+namespace {
+
+struct VariantName {
+  TaylorVariant variant;
+  std::string_view name;
+};
+constexpr VariantName kNames[] = {{TaylorVariant::kFisher, "fisher"},
+                                  {TaylorVariant::kGhattas1, "ghattas1"},
+                                  {TaylorVariant::kAbs, "abs"},
+                                  {TaylorVariant::kAbsSample, "abs-sample"}};
+
+// One row's score for one gradient. Fisher and Ghattas are linear in F, so a sample's share can be added by
+// itself.
+double RowScore(TaylorVariant variant, const float* weights, const float* gradient, int64_t M) {
+  double sum = 0;
+  for (int64_t m = 0; m < M; ++m) {
+    const double w = weights[m], g = gradient[m];
+    switch (variant) {
+      case TaylorVariant::kFisher:
+        sum += w * w * g * g;
+        break;
+      case TaylorVariant::kGhattas1:
+        sum += std::fabs(w) * g * g;
+        break;
+      case TaylorVariant::kAbs:
+      case TaylorVariant::kAbsSample:
+        sum += std::fabs(w * g);
+        break;
+    }
+  }
+  const bool is_mean = variant == TaylorVariant::kFisher || variant == TaylorVariant::kGhattas1;
+  return is_mean ? sum / static_cast<double>(M) : sum;
+}
+
+// scores[channel] += share * (score of its B row + score of its C row). gradient: (2GN, M), rows of B then of
+// C.
+void AddScores(TaylorVariant variant, const Tensor& in_proj, const BlockDims& dims, ConstView gradient,
+               double share, std::vector<double>& scores) {
+  const int64_t M = dims.d_model, GN = dims.state_channels(), first = 2 * int64_t{dims.d_inner()};
+  const WeightView w(in_proj);
+  std::vector<float> weights(static_cast<size_t>(M));
+  for (int64_t row = 0; row < 2 * GN; ++row) {
+    WidenElements(w.dtype, w.Row(first + row), 0, M, weights.data());
+    scores[static_cast<size_t>(row % GN)] += share * RowScore(variant, weights.data(), gradient.Row(row), M);
+  }
+}
+
+}  // namespace
+
+std::string_view NameOf(TaylorVariant variant) {
+  for (const VariantName& entry : kNames) {
+    if (entry.variant == variant) return entry.name;
+  }
+  return "";
+}
+
+TaylorVariant TaylorVariantFromName(std::string_view name) {
+  for (const VariantName& entry : kNames) {
+    if (entry.name == name) return entry.variant;
+  }
+  throw Error(ErrorKind::kUsage, "unknown Taylor variant",
+              {.expected = "fisher, ghattas1, abs or abs-sample", .actual = std::string(name)});
+}
+
+TaylorScores ScoreTaylor(const Model& model, std::span<const std::vector<int32_t>> samples,
+                         TaylorVariant variant, const std::function<void(int64_t done)>& progress) {
+  if (samples.empty()) throw Error(ErrorKind::kUsage, "Taylor scores need calibration samples");
+  const ModelConfig& config = model.config();
+  const auto num_layers = static_cast<size_t>(config.num_layers());
+  const double share = 1.0 / static_cast<double>(samples.size());
+  TaylorScores result;
+  std::vector<std::vector<float>> mean(num_layers);  // kAbs: (2GN, M) per layer
+  for (const BlockDims& dims : config.blocks) {
+    result.layers.emplace_back(static_cast<size_t>(dims.state_channels()), 0.0);
+  }
+  const auto add_scores = [&](size_t layer, ConstView gradient, double weight) {
+    AddScores(variant, model.weights().blocks[layer].in_proj, config.blocks[layer], gradient, weight,
+              result.layers[layer]);
+  };
+  const auto take = [&](int number, const BlockGradients& gradients) {
+    const auto layer = static_cast<size_t>(number);
+    const ConstView g = gradients.in_proj;
+    if (variant != TaylorVariant::kAbs) return add_scores(layer, g, share);
+    mean[layer].resize(static_cast<size_t>(g.rows * g.cols), 0.0f);
+    for (size_t i = 0; i < mean[layer].size(); ++i) mean[layer][i] += static_cast<float>(share * g.data[i]);
+  };
+  BackwardPass pass(model, {.in_proj = false, .conv = false});
+  for (size_t i = 0; i < samples.size(); ++i) {
+    const double scale = 1.0 / std::max(1.0, static_cast<double>(samples[i].size()) - 1.0);
+    result.mean_loss += share * scale * pass.Run(samples[i], scale, take);
+    if (progress) progress(static_cast<int64_t>(i) + 1);
+  }
+  for (size_t layer = 0; layer < num_layers && variant == TaylorVariant::kAbs; ++layer) {
+    const BlockDims& dims = config.blocks[layer];
+    add_scores(layer, ConstView(mean[layer].data(), 2 * dims.state_channels(), dims.d_model), 1.0);
+  }
+  return result;
+}
+
+}  // namespace ghost
