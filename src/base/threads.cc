@@ -1,6 +1,6 @@
-// A pool of our own instead of OpenMP for one reason: whoever calls ParallelFor works too and waits only for pieces that
-// are being worked on, never for a thread that the system has not let run. On a busy machine an OpenMP region takes as
-// long as its unluckiest thread (docs/decisions.md has the figure).
+// A pool of our own instead of OpenMP for one reason: whoever calls ParallelFor works too and waits only for
+// pieces that are being worked on, never for a thread that the system has not let run. On a busy machine an
+// OpenMP region takes as long as its unluckiest thread (docs/decisions.md has the figure).
 #include "base/threads.h"
 
 #include <algorithm>
@@ -18,8 +18,8 @@ std::atomic<int> requested_threads{0};
 thread_local int thread_index = 0;
 thread_local bool in_parallel = false;
 
-// How long an idle worker looks for the next job before it sleeps, in rounds of a CPU pause: some 20 microseconds, the
-// time between two kernels of a decoding step.
+// How long an idle worker looks for the next job before it sleeps, in rounds of a CPU pause: some 20
+// microseconds, the time between two kernels of a decoding step.
 constexpr int kSpinRounds = 1000;
 
 void Pause() {
@@ -58,7 +58,8 @@ class Pool {
     WorkOn();
     // From here on nobody new comes in; whoever is inside is at its last piece.
     open_.store(false);
-    for (int round = 0; inside_.load() != 0; ++round) round < kSpinRounds ? Pause() : std::this_thread::yield();
+    for (int round = 0; inside_.load() != 0; ++round)
+      round < kSpinRounds ? Pause() : std::this_thread::yield();
     if (failure_) std::rethrow_exception(failure_);
     return true;
   }
@@ -72,8 +73,9 @@ class Pool {
       epoch_.wait(seen);
       seen = epoch_.load();
       if (stopping_.load()) return;
-      // Entering before looking at open_: TryRun closes first and then waits for those inside, so either we see the
-      // job closed or it waits for us. The fields of the job are stable while we are inside and it is open.
+      // Entering before looking at open_: TryRun closes first and then waits for those inside, so either we
+      // see the job closed or it waits for us. The fields of the job are stable while we are inside and it is
+      // open.
       inside_.fetch_add(1);
       if (open_.load() && index < threads_) WorkOn();
       inside_.fetch_sub(1);

@@ -21,8 +21,8 @@ void PrintPrune(const OrderedJson& d) {
 
 void AddPrune(CLI::App& app) {
   AddVerb<PruneOptions>(app, "prune", "Calibrate, choose, and write a checkpoint with fewer state channels.",
-                        "ghost prune ./mamba2-130m --sparsity 0.5 --calibration text.txt --output ./smaller", Prune,
-                        PrintPrune);
+                        "ghost prune ./mamba2-130m --sparsity 0.5 --calibration text.txt --output ./smaller",
+                        Prune, PrintPrune);
 }
 
 }  // namespace ghost

@@ -138,7 +138,7 @@ double BackwardPass::LossBackward(std::span<const int32_t> tokens, double loss_s
 }
 
 void BackwardPass::LayerBackward(int layer, const GradientSink& sink) {
-  const MambaBlock& b = layers_[static_cast<size_t>(layer)]->block();
+  const MambaBlock& b = *layers_[static_cast<size_t>(layer)]->mixer();
   const BlockDims& dims = b.dims;
   const int64_t L = length_, M = dims.d_model, R = dims.d_inner(), C = dims.conv_channels(),
                 H = dims.num_heads;

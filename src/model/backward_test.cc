@@ -15,7 +15,7 @@ namespace ghost {
 namespace {
 
 const MambaBlock& BlockOf(const Model& model, int layer) {
-  return dynamic_cast<const MambaLayer&>(*model.layers()[static_cast<size_t>(layer)]).block();
+  return *model.layers()[static_cast<size_t>(layer)]->mixer();
 }
 
 ModelConfig SmallConfig() {

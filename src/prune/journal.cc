@@ -31,14 +31,17 @@ void Journal::Save(const std::vector<LayerOutcome>& layers, ConstView residual) 
   std::error_code failed;
   fs::create_directories(directory_, failed);
   if (failed) {
-    throw Error(ErrorKind::kCannotCreate, "cannot create the journal", {.file = directory_, .actual = failed.message()});
+    throw Error(ErrorKind::kCannotCreate, "cannot create the journal",
+                {.file = directory_, .actual = failed.message()});
   }
   GHOST_CHECK(residual.rows == 0 || residual.stride == residual.cols);
   AtomicFile stream(File(ResidualName(layers.size())));
   stream.Write(residual.data, static_cast<size_t>(residual.rows * residual.cols) * sizeof(float));
   stream.Commit();
-  OrderedJson index = {{"schema", "ghost.journal/1"}, {"run", fingerprint_}, {"layers", OrderedJson::array()}};
-  for (const LayerOutcome& layer : layers) index["layers"].push_back({{"kept", layer.mask.kept}, {"scores", layer.scores}});
+  OrderedJson index = {
+      {"schema", "ghost.journal/1"}, {"run", fingerprint_}, {"layers", OrderedJson::array()}};
+  for (const LayerOutcome& layer : layers)
+    index["layers"].push_back({{"kept", layer.mask.kept}, {"scores", layer.scores}});
   WriteFileAtomically(File(kIndex), index.dump());
   if (!layers.empty()) fs::remove(File(ResidualName(layers.size() - 1)), failed);
 }
@@ -47,7 +50,8 @@ Journal::Progress Journal::Load(int64_t residual_floats) const {
   Progress progress;
   if (!FileExists(File(kIndex))) return progress;
   const Json index = LoadJson(File(kIndex));
-  if (!index.is_object() || !index.contains("run") || !index.contains("layers") || !index["layers"].is_array()) {
+  if (!index.is_object() || !index.contains("run") || !index.contains("layers") ||
+      !index["layers"].is_array()) {
     Damaged(File(kIndex), "no list of layers");
   }
   if (index["run"] != Json::parse(fingerprint_.dump())) {

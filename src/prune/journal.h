@@ -1,5 +1,5 @@
-// What a pruning run has done so far, on disk after every layer, so that an interrupted run goes on where it stopped and
-// ends in the same bytes.
+// What a pruning run has done so far, on disk after every layer, so that an interrupted run goes on where it
+// stopped and ends in the same bytes.
 #pragma once
 
 #include <string>
@@ -10,9 +10,9 @@
 
 namespace ghost {
 
-// A directory beside the output: journal.json (what is being done, masks and scores of finished layers) and the residual
-// stream as raw float32. Each save writes new files first and removes old ones last; a crash at any moment leaves a
-// journal that is whole.
+// A directory beside the output: journal.json (what is being done, masks and scores of finished layers) and
+// the residual stream as raw float32. Each save writes new files first and removes old ones last; a crash at
+// any moment leaves a journal that is whole.
 class Journal {
  public:
   // `fingerprint` says everything the result depends on; a journal of another run is not resumed.

@@ -43,7 +43,8 @@ TEST(Journal, AnotherRunAndDamageAreRefused) {
   journal.Save({Outcome(0.1)}, ConstView(residual.data(), 1, 2));
   EXPECT_THROW(Journal(dir.File("j"), {{"method", "random"}}).Load(2), Error);
   EXPECT_THROW(journal.Load(3), Error);
-  for (const char* text : {"", "{}", R"({"run": {"method": "ghost"}, "layers": [{"kept": 1, "scores": []}]})"}) {
+  for (const char* text :
+       {"", "{}", R"({"run": {"method": "ghost"}, "layers": [{"kept": 1, "scores": []}]})"}) {
     WriteFileAtomically(dir.File("j/journal.json"), text);
     EXPECT_THROW(journal.Load(2), Error) << text;
   }

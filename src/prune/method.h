@@ -21,7 +21,7 @@ enum class MethodNeeds {
 // What a method may look at to score one layer.
 struct ScoreInput {
   const MambaBlock& block;
-  const LayerSaliency& saliency;   // zeros unless the method needs it
+  const LayerSaliency& saliency;  // zeros unless the method needs it
   std::span<const double> given;  // scores made beforehand, for kGradients
   int layer = 0;
   uint64_t seed = 0;

@@ -94,7 +94,8 @@ LayerOutcome SequentialPruner::Step() {
   outcome.saliency = LayerSaliency(block.dims.state_channels());
   if (rule_.method->needs == MethodNeeds::kSaliency) outcome.saliency = Score(block);
   std::span<const double> given;
-  if (rule_.method->needs == MethodNeeds::kGradients) given = rule_.given_scores.at(static_cast<size_t>(layer));
+  if (rule_.method->needs == MethodNeeds::kGradients)
+    given = rule_.given_scores.at(static_cast<size_t>(layer));
   outcome.scores = rule_.method->score({block, outcome.saliency, given, layer, rule_.seed});
   outcome.mask = SelectStates(outcome.scores, block.dims, rule_.selection, layer);
   Pass(block, rule_.one_shot ? KeepAll(block.dims) : outcome.mask);

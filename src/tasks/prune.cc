@@ -30,7 +30,8 @@ int ParseRound(const std::string& text) {
   if (text.starts_with(prefix)) {
     std::from_chars(text.data() + prefix.size(), text.data() + text.size(), multiple);
   }
-  if (multiple < 1 || text != prefix + std::to_string(multiple)) BadValue("round", "multiple=K or none", text);
+  if (multiple < 1 || text != prefix + std::to_string(multiple))
+    BadValue("round", "multiple=K or none", text);
   return multiple;
 }
 
@@ -41,7 +42,8 @@ struct Plan {
 };
 
 Plan MakePlan(const PruneOptions& o, const ModelConfig& config) {
-  if (!(o.sparsity >= 0.0 && o.sparsity < 1.0)) BadValue("sparsity", "0 to below 1", fmt::format("{}", o.sparsity));
+  if (!(o.sparsity >= 0.0 && o.sparsity < 1.0))
+    BadValue("sparsity", "0 to below 1", fmt::format("{}", o.sparsity));
   if (o.pad != "none" && o.pad != "max") BadValue("pad", "max or none", o.pad);
   if (int{o.mask} + int{o.remove || o.pad == "max" || o.ragged} > 1 || (o.ragged && o.pad == "max")) {
     throw Error(ErrorKind::kUsage, "choose one of --mask, --remove, --pad max and --ragged");
@@ -71,7 +73,8 @@ Plan MakePlan(const PruneOptions& o, const ModelConfig& config) {
 }
 
 // Everything the masks depend on; also what a journal must agree with.
-OrderedJson DescribeRun(const PruneOptions& o, const Plan& plan, const OrderedJson& model, const CalibrationData& data) {
+OrderedJson DescribeRun(const PruneOptions& o, const Plan& plan, const OrderedJson& model,
+                        const CalibrationData& data) {
   return {{"model", model["content_hash"]},
           {"norm_groups", o.model.norm_groups},
           {"method", o.method},
@@ -85,7 +88,8 @@ OrderedJson DescribeRun(const PruneOptions& o, const Plan& plan, const OrderedJs
           {"calibration", data.described}};
 }
 
-std::vector<std::vector<double>> TaylorScoresOf(const PruneOptions& o, const Model& model, const CalibrationData& data) {
+std::vector<std::vector<double>> TaylorScoresOf(const PruneOptions& o, const Model& model,
+                                                const CalibrationData& data) {
   Progress progress("taylor", "samples");
   const auto total = static_cast<int64_t>(data.samples.size());
   return ScoreTaylor(model, data.samples, TaylorVariantFromName(o.taylor),
@@ -119,7 +123,8 @@ OrderedJson DescribeLayers(const std::vector<LayerOutcome>& layers, const ModelC
     const std::vector<int>& begin = config.blocks[layer].group_begin;
     OrderedJson scores = OrderedJson::array();
     for (size_t g = 0; g + 1 < begin.size(); ++g) {
-      scores.push_back(std::vector<double>(layers[layer].scores.begin() + begin[g], layers[layer].scores.begin() + begin[g + 1]));
+      scores.push_back(std::vector<double>(layers[layer].scores.begin() + begin[g],
+                                           layers[layer].scores.begin() + begin[g + 1]));
     }
     list.push_back({{"layer", layer}, {"kept", layers[layer].mask.kept}, {"scores", scores}});
   }
@@ -129,8 +134,8 @@ OrderedJson DescribeLayers(const std::vector<LayerOutcome>& layers, const ModelC
 std::string CalibrationText(const OrderedJson& described) {
   if (described.is_null()) return "none";
   const std::string source = described["source"].get<std::string>();
-  return fmt::format("{} x {} tokens of {}", described["samples"].get<int64_t>(), described["length"].get<int64_t>(),
-                     source.substr(source.find_last_of('/') + 1));
+  return fmt::format("{} x {} tokens of {}", described["samples"].get<int64_t>(),
+                     described["length"].get<int64_t>(), source.substr(source.find_last_of('/') + 1));
 }
 
 }  // namespace
@@ -154,12 +159,14 @@ OrderedJson Prune(const PruneOptions& options) {
   rule.keep_conv_bias = options.keep_conv_bias;
   rule.seed = options.calibration.seed;
   rule.max_cache_bytes = static_cast<int64_t>(std::max(0.0, options.max_ram_gb) * 1e9);
-  if (method.needs == MethodNeeds::kGradients) rule.given_scores = TaylorScoresOf(options, loaded.model, data);
+  if (method.needs == MethodNeeds::kGradients)
+    rule.given_scores = TaylorScoresOf(options, loaded.model, data);
 
   Journal journal(options.output + ".journal", run);
   std::vector<LayerOutcome> layers;
   try {
-    SequentialPruner pruner(loaded.model, method.needs == MethodNeeds::kSaliency ? data.samples : Samples{}, rule);
+    SequentialPruner pruner(loaded.model, method.needs == MethodNeeds::kSaliency ? data.samples : Samples{},
+                            rule);
     layers = RunLayers(pruner, config.num_layers(), journal, options.resume);
   } catch (const Interrupted&) {
     throw Error(ErrorKind::kResumable, "interrupted",
@@ -172,11 +179,13 @@ OrderedJson Prune(const PruneOptions& options) {
   StateMask mask;
   for (const LayerOutcome& layer : layers) mask.layers.push_back(layer.mask);
   const ModelConfig pruned = PrunedConfig(config, mask, plan.storage);
-  OrderedJson document = MakeDocument("ghost.prune/1", described_model, EchoOptions(options), options.calibration.seed);
+  OrderedJson document =
+      MakeDocument("ghost.prune/1", described_model, EchoOptions(options), options.calibration.seed);
   document["pruning"] = run;
   document["state_bytes_before"] = SsmStateBytes(config);
   document["state_bytes_after"] = SsmStateBytes(pruned);
-  document["advice"] = plan.storage.storage == Storage::kMasked ? std::vector<std::string>{} : AdviseStateSize(pruned);
+  document["advice"] =
+      plan.storage.storage == Storage::kMasked ? std::vector<std::string>{} : AdviseStateSize(pruned);
   document["layers"] = DescribeLayers(layers, config);
   FinishDocument(document, timer);
 
