@@ -274,6 +274,8 @@ OrderedJson MakeHuggingFaceConfig(const ModelConfig& config) {
   for (const BlockDims& block : config.blocks) state_size = std::max(state_size, block.max_group_size());
   // The shortest decimal that reads back as the same float: 1e-05, not 9.999999747378752e-06.
   const auto decimal = [](float v) { return std::stod(fmt::format("{}", v)); };
+  OrderedJson expand = d.d_inner() / config.d_model;  // whole in every released model
+  if (d.d_inner() % config.d_model != 0) expand = static_cast<double>(d.d_inner()) / config.d_model;
   OrderedJson json = {
       {"architectures", {"Mamba2ForCausalLM"}},
       {"model_type", "mamba2"},
@@ -284,7 +286,7 @@ OrderedJson MakeHuggingFaceConfig(const ModelConfig& config) {
       {"n_groups", d.num_groups()},
       {"state_size", state_size},
       {"conv_kernel", d.conv_width},
-      {"expand", d.d_inner() / config.d_model},
+      {"expand", expand},
       {"vocab_size", config.vocab_size},
       {"layer_norm_epsilon", decimal(config.norm_eps)},
       {"tie_word_embeddings", config.tied_head},

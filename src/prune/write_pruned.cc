@@ -68,32 +68,37 @@ BlockPlan MakeBlockPlan(const BlockDims& dims, const StateMask& mask, size_t lay
   return MakeCompactPlan(dims, mask.layers[layer], PaddedSizes(dims, mask, rule));
 }
 
+// What to write for one tensor of a block, in the shape in which the source stores it.
+LazyTensor MakeBlockTensor(const Tensor& slot, const Shape& stored, const RowPlan* rows) {
+  if (!rows) return slot.Reshaped(stored);
+  // GGUF drops or adds extents of 1; the channels must stand in front.
+  const bool as_stored = stored.rank() > 0 && stored[0] == slot.shape()[0];
+  const Tensor tensor = as_stored ? slot.Reshaped(stored) : slot;
+  std::vector<int64_t> extents(tensor.shape().dims().begin(), tensor.shape().dims().end());
+  extents[0] = static_cast<int64_t>(rows->size());
+  return LazyTensor(tensor.dtype(), Shape(extents),
+                    [tensor, plan = *rows] { return GatherRows(tensor, plan); });
+}
+
 // The source's tensors under their own names, those that depend on N with their rows replaced.
 std::map<std::string, LazyTensor> MakeTensors(const Checkpoint& source, const StateMask& mask,
-                                              const StorageRule& rule) {
+                                              const StorageRule& rule,
+                                              const std::vector<BlockWeights>* changed) {
   const ModelConfig& config = source.config;
   const ModelWeights weights = BindWeights(source.tensors, config, source.weights);
+  GHOST_CHECK(!changed || changed->size() == weights.blocks.size());
   std::map<std::string, LazyTensor> tensors;
   for (const auto& [name, stored] : source.tensors.tensors) tensors.emplace(name, stored.tensor);
   for (size_t layer = 0; layer < config.blocks.size(); ++layer) {
     const BlockPlan plan = MakeBlockPlan(config.blocks[layer], mask, layer, rule);
-    const BlockWeights& block = weights.blocks[layer];
+    const BlockWeights& block = changed ? (*changed)[layer] : weights.blocks[layer];
     ForEachBlockTensor(block, config.blocks[layer], config, static_cast<int>(layer),
                        [&](const Tensor& slot, const TensorRow& row) {
-                         const RowPlan* rows = PlanFor(plan, block, slot);
-                         if (!rows) return;
                          LazyTensor& out = tensors.at(config.layout == Layout::kGguf ? row.gguf : row.name);
-                         // As stored where that has the channels in front; GGUF drops extents of 1.
-                         const bool as_stored = out.shape().rank() > 0 && out.shape()[0] == slot.shape()[0];
-                         const Tensor tensor = as_stored ? slot.Reshaped(out.shape()) : slot;
-                         std::vector<int64_t> extents(tensor.shape().dims().begin(),
-                                                      tensor.shape().dims().end());
-                         extents[0] = static_cast<int64_t>(rows->size());
-                         out = LazyTensor(tensor.dtype(), Shape(extents),
-                                          [tensor, rows = *rows] { return GatherRows(tensor, rows); });
+                         GHOST_CHECK(slot.dtype() == out.dtype());
+                         out = MakeBlockTensor(slot, out.shape(), PlanFor(plan, block, slot));
                        });
   }
-  // The table's embedding may be stored under its alias; the head is only an alias of its bytes.
   const auto head = source.tensors.tensors.find("lm_head.weight");
   if (config.tied_head && head != source.tensors.tensors.end() &&
       head->second.tensor.data() == weights.embedding.data()) {
@@ -193,7 +198,7 @@ WrittenFiles WritePruned(const Checkpoint& source, const StateMask& mask, const 
   const ModelConfig pruned = PrunedConfig(source.config, mask, rule);
   if (source.ragged && rule.storage == Storage::kMasked) CheckUniform(pruned);  // no config can say it
   CheckOutput(source, output.path, output.force);
-  const std::map<std::string, LazyTensor> tensors = MakeTensors(source, mask, rule);
+  const std::map<std::string, LazyTensor> tensors = MakeTensors(source, mask, rule, output.blocks);
   DescribeStorage(mask, rule, output.document);
   WrittenFiles written;
   for (const auto& [name, tensor] : tensors) written.weight_bytes += static_cast<int64_t>(tensor.num_bytes());

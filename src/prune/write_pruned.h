@@ -7,6 +7,7 @@
 
 #include "base/json.h"
 #include "model/checkpoint.h"
+#include "model/weights.h"
 #include "prune/mask.h"
 
 namespace ghost {
@@ -35,6 +36,9 @@ struct PrunedOutput {
   bool force = false;      // replace what is there
   OrderedJson document;    // ghost.json; gains "storage" and layers[j].kept
   std::string model_card;  // README.md; empty = none
+  // Blocks to take instead of the source's, one per layer, types and shapes as there: for methods that change
+  // weights besides dropping channels. Null = none.
+  const std::vector<BlockWeights>* blocks = nullptr;
 };
 
 // To call before the long work: Error(kCannotCreate) or kUsage for an output that WritePruned would refuse.

@@ -260,6 +260,23 @@ TEST(WritePruned, RemovingAndQuantisingCommute) {
   }
 }
 
+TEST(WritePruned, BlocksInMemoryTakeTheSourcesPlace) {
+  const TempDir dir;
+  const Checkpoint source = OpenCheckpoint(MakeCheckpoint(dir, TinyConfig(2, 16)));
+  const StateMask mask = EvenMask(source.config, 8);
+  Model model = LoadModel(source);
+  std::vector<BlockWeights> blocks = model.weights().blocks;
+  std::vector<float> values = ToFloats(blocks[1].out_proj);
+  for (size_t i = 0; i < values.size(); i += 2) values[i] = 0.0f;
+  blocks[1].out_proj = MakeTensor(blocks[1].out_proj.shape(), values);
+  WritePruned(source, mask, {}, {.path = dir.File("out"), .blocks = &blocks});
+  const TensorSet out = OpenCheckpoint(dir.File("out")).tensors;
+  EXPECT_EQ(ToFloats(out.tensors.at("backbone.layers.1.mixer.out_proj.weight").tensor), values);
+  EXPECT_EQ(ToFloats(out.tensors.at("backbone.layers.0.mixer.out_proj.weight").tensor),
+            ToFloats(blocks[0].out_proj));
+  EXPECT_EQ(UniformStateSize(LoadModel(OpenCheckpoint(dir.File("out"))).config()), 8);
+}
+
 TEST(WritePruned, ExistingOutputIsReplacedOnlyByForce) {
   const TempDir dir;
   const Checkpoint source = OpenCheckpoint(MakeCheckpoint(dir, TinyConfig(1, 16)));

@@ -222,6 +222,13 @@ std::string WriteHuggingFace(Job& job) {
   WriteFileAtomically(directory.path() + "/config.json", MakeConfigText(job));
   StreamSafetensors(directory.path() + "/model.safetensors", tensors, {{"format", "pt"}});
   CopyCompanions(job, directory.path());
+  const ModelConfig& config = job.source.config;
+  if (config.layout != Layout::kHuggingFace && config.blocks.front().num_groups() > 1) {
+    job.warnings.push_back(
+        "the model has more than one group: transformers normalises over the full width, not per group as "
+        "the "
+        "source's own code, and will give other numbers");
+  }
   directory.Commit();
   return job.options.output + "/model.safetensors";
 }
