@@ -155,7 +155,7 @@ INSTANTIATE_TEST_SUITE_P(
         RefusedPrune{"bad_round", {"--input", kTokens, "--round", "8"}, 64, "round"},
         RefusedPrune{"bad_pool", {"--input", kTokens, "--pool", "model"}, 64, "pool"},
         RefusedPrune{
-            "pooled_uniform", {"--input", kTokens, "--remove", "--pool", "layer"}, 65, "--pool group"},
+            "pooled_uniform", {"--input", kTokens, "--remove", "--pool", "layer"}, 64, "--pool group"},
         RefusedPrune{"too_short", {"--calibration", ".gitignore", "--tokenizer", kBytes}, 64, "too short"},
         RefusedPrune{"calibration_missing", {"--calibration", "no.txt", "--tokenizer", kBytes}, 66, "no.txt"},
         RefusedPrune{"not_text", {"--calibration", kTokens, "--tokenizer", kBytes}, 65, "UTF-8"},

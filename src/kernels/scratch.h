@@ -9,6 +9,7 @@ namespace ghost {
 // thread. Contents are arbitrary.
 float* ThreadScratch(int slot, int64_t count);
 
-inline constexpr int kNumScratchSlots = 5;
+inline constexpr int kNumScratchSlots =
+    5;  // 0 and 1 serve inner loops; 2 to 4 what calls MatMul from outside
 
 }  // namespace ghost

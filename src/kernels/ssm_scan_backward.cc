@@ -81,8 +81,6 @@ void SsmScanBackward(const ScanInput& in, const float* chunk_states, ConstView d
   GHOST_CHECK(gradients.b.rows == L && gradients.b.cols == all_n && gradients.c.rows == L);
   GHOST_CHECK(gradients.c.cols == all_n && gradients.dt.rows == L && gradients.dt.cols == H);
   const int64_t floats = StateFloats(heads, in), share_floats = floats / P * kScanChunk;
-  int max_n = 0;
-  for (const HeadLayout& head : heads) max_n = std::max(max_n, head.N);
 
   float* gamma = ThreadScratch(kPartsSlot, floats + 2 * share_floats);
   const Shares shares = {gamma + floats, gamma + floats + share_floats};
@@ -109,7 +107,7 @@ void SsmScanBackward(const ScanInput& in, const float* chunk_states, ConstView d
       work.db = shares.db + head.before * kScanChunk;
       work.dc = shares.dc + head.before * kScanChunk;
       work.da = &da[static_cast<size_t>(h)], work.dd = &dd[static_cast<size_t>(h)];
-      ScanChunkBackward(work, ThreadScratch(0, ScanBackwardScratchFloats(max_n, P)));
+      ScanChunkBackward(work, ThreadScratch(0, ScanBackwardScratchFloats(P)));
     };
     ParallelFor(H, backward, /*work=*/length * floats * 8);
     const auto add = [&](int64_t t) {

@@ -22,7 +22,7 @@ struct HeadChunk {
 };
 
 // Floats of scratch, aligned to 64 bytes, that ScanChunkBackward wants.
-int64_t ScanBackwardScratchFloats(int N, int P);
+int64_t ScanBackwardScratchFloats(int P);
 void ScanChunkBackward(const HeadChunk& in, float* scratch);
 
 }  // namespace ghost

@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "base/error.h"
+#include "base/interrupt.h"
 #include "base/threads.h"
 #include "kernels/conv1d.h"
 #include "kernels/conv1d_backward.h"
@@ -61,6 +62,11 @@ ScanInput ViewScan(View xbc, View dt, const MambaBlock& b, std::span<const Seque
 
 const float* DataOrNull(const std::vector<float>& values) { return values.empty() ? nullptr : values.data(); }
 
+View Take(Buffer& buffer, int64_t rows, int64_t cols) {
+  if (buffer.size() < rows * cols) buffer = Buffer(rows * cols);
+  return View(buffer.data(), rows, cols);
+}
+
 void Copy(ConstView from, View to) {
   for (int64_t t = 0; t < from.rows; ++t) std::copy_n(from.Row(t), from.cols, to.Row(t));
 }
@@ -72,7 +78,7 @@ void Zero(View view) {
 }  // namespace
 
 BackwardPass::BackwardPass(const Model& model, const GradientRequest& request)
-    : model_(model), request_(request), state_(model.config()) {
+    : model_(model), request_(request) {
   for (const auto& layer : model.layers()) {
     const auto* mamba = dynamic_cast<const MambaLayer*>(layer.get());
     if (!mamba) throw Error(ErrorKind::kUnsupported, "gradients are only known for Mamba2 blocks");
@@ -80,29 +86,36 @@ BackwardPass::BackwardPass(const Model& model, const GradientRequest& request)
   }
 }
 
-View BackwardPass::Take(Buffer& buffer, int64_t rows, int64_t cols) {
-  if (buffer.size() < rows * cols) buffer = Buffer(rows * cols);
-  return View(buffer.data(), rows, cols);
-}
-
 double BackwardPass::Run(std::span<const int32_t> tokens, double loss_scale, const GradientSink& sink) {
   CheckTokens(tokens, model_.config().vocab_size);
   length_ = static_cast<int64_t>(tokens.size());
   KeepLayerInputs(tokens);
   const double loss = LossBackward(tokens, loss_scale);
-  for (int layer = model_.config().num_layers() - 1; layer >= 0; --layer) LayerBackward(layer, sink);
+  for (int layer = model_.config().num_layers() - 1; layer >= 0; --layer) {
+    ThrowIfInterrupted();
+    LayerBackward(layer, sink);
+  }
   return loss;
 }
 
+// One sequence of all L rows; layers take turns in the same memory.
+SequenceSpan BackwardPass::EmptySequence(const BlockDims& dims) {
+  const int64_t conv = dims.conv_state_floats(), all = conv + dims.state_floats();
+  float* memory = Take(state_, 1, all).data;
+  std::fill_n(memory, all, 0.0f);
+  return {.begin = 0, .length = length_, .conv = memory, .state = memory + conv};
+}
+
 void BackwardPass::KeepLayerInputs(std::span<const int32_t> tokens) {
-  const int64_t L = length_, M = model_.config().d_model, layers = model_.config().num_layers();
+  const ModelConfig& config = model_.config();
+  const int64_t L = length_, M = config.d_model, layers = config.num_layers();
   const View all = Take(inputs_, (layers + 1) * L, M);
   GatherRows(WeightView(model_.weights().embedding), tokens, all.Rows(0, L));
-  state_.Reset();
   for (int layer = 0; layer < layers; ++layer) {
+    ThrowIfInterrupted();
     const View out = all.Rows((layer + 1) * L, L);
     Copy(all.Rows(layer * L, L), out);
-    const SequenceSpan span = state_.Span(layer, 0, L);
+    const SequenceSpan span = EmptySequence(config.blocks[static_cast<size_t>(layer)]);
     layers_[static_cast<size_t>(layer)]->Forward({out, {&span, 1}, scratch_});
   }
 }
@@ -152,8 +165,7 @@ void BackwardPass::LayerBackward(int layer, const GradientSink& sink) {
   const InProjParts in = ViewInProj(zxbcdt, dims);
 
   // Forward once more, up to the scan's output; see MambaLayer::Forward.
-  state_.Reset();
-  const SequenceSpan span = state_.Span(layer, 0, L);
+  const SequenceSpan span = EmptySequence(dims);
   const ScanInput scan = ViewScan(xbc, dt, b, {&span, 1});
   const View chunk_states = Take(chunk_states_, 1, ChunkStatesFloats(scan));
   RmsNorm(u, b.norm.data(), b.eps, normed);
@@ -179,8 +191,9 @@ void BackwardPass::LayerBackward(int layer, const GradientSink& sink) {
                          {.in = d_in.xbc, .taps = conv.data, .bias = conv_bias.data});
 
   BlockGradients gradients;
-  gradients.first_row = request_.in_proj ? 0 : static_cast<int>(2 * R);
-  const int64_t rows = request_.in_proj ? dims.in_proj_rows() : 2 * GN;
+  const bool all_rows = request_.in_proj == InProjRows::kAll;
+  gradients.first_row = all_rows ? 0 : static_cast<int>(2 * R);
+  const int64_t rows = all_rows ? dims.in_proj_rows() : 2 * GN;
   const View in_proj = Take(in_proj_gradient_, rows, M);
   Zero(in_proj);
   OuterAccumulate(dzxbcdt.Cols(gradients.first_row, rows), normed, in_proj);  // (rows, M)

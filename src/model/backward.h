@@ -10,15 +10,20 @@
 #include <vector>
 
 #include "model/model.h"
-#include "model/runner.h"
+#include "tensor/buffer.h"
 
 namespace ghost {
 
 class MambaLayer;
 
+enum class InProjRows {
+  kAll,
+  kState,  // those of B and C, all that Taylor scores need
+};
+
 // Which gradients of a block are wanted; the others stay empty.
 struct GradientRequest {
-  bool in_proj = true;  // all rows; false: only the rows of B and C, which is all that Taylor scores need
+  InProjRows in_proj = InProjRows::kAll;
   bool conv = true;
 };
 
@@ -48,7 +53,7 @@ class BackwardPass {
   double Run(std::span<const int32_t> tokens, double loss_scale, const GradientSink& sink);
 
  private:
-  View Take(Buffer& buffer, int64_t rows, int64_t cols);
+  SequenceSpan EmptySequence(const BlockDims& dims);
   void KeepLayerInputs(std::span<const int32_t> tokens);
   double LossBackward(std::span<const int32_t> tokens, double loss_scale);
   void LayerBackward(int layer, const GradientSink& sink);
@@ -57,9 +62,9 @@ class BackwardPass {
   GradientRequest request_;
   std::vector<const MambaLayer*> layers_;
   Scratch scratch_;
-  SequenceState state_;
   int64_t length_ = 0;  // L of the sample at hand
   Buffer inputs_;       // (layers + 1, L, M): the residual stream before every layer, and after the last
+  Buffer state_;        // convolution and SSM state of the layer at hand
   Buffer dhidden_;      // (L, M): gradient of the residual stream
   Buffer final_, logits_, dnormed_, dgated_, dxbc_, dzxbcdt_, ddt_, chunk_states_;
   Buffer in_proj_gradient_, conv_gradient_, conv_bias_gradient_;

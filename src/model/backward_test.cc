@@ -192,7 +192,7 @@ TEST(BackwardPass, LayersAndGroupsMayHaveDifferentStateSizes) {
 TEST(BackwardPass, StateRowsAloneAreTheSameRows) {
   const Model model = MakeRandomModel(TinyConfig(2, 9), DType::kF32, 4);
   const std::vector<int32_t> long_sample(90, 3), sample = {1, 5, 2, 2, 40, 49, 0};
-  BackwardPass all(model), rows(model, {.in_proj = false, .conv = false});
+  BackwardPass all(model), rows(model, {.in_proj = InProjRows::kState, .conv = false});
   std::vector<float> expected;
   all.Run(sample, 0.5, [&](int layer, const BlockGradients& gradients) {
     const BlockDims& dims = model.config().blocks[static_cast<size_t>(layer)];

@@ -93,7 +93,7 @@ TaylorScores ScoreTaylor(const Model& model, std::span<const std::vector<int32_t
     mean[layer].resize(static_cast<size_t>(g.rows * g.cols), 0.0f);
     for (size_t i = 0; i < mean[layer].size(); ++i) mean[layer][i] += static_cast<float>(share * g.data[i]);
   };
-  BackwardPass pass(model, {.in_proj = false, .conv = false});
+  BackwardPass pass(model, {.in_proj = InProjRows::kState, .conv = false});
   for (size_t i = 0; i < samples.size(); ++i) {
     const double scale = 1.0 / std::max(1.0, static_cast<double>(samples[i].size()) - 1.0);
     result.mean_loss += share * scale * pass.Run(samples[i], scale, take);

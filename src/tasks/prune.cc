@@ -63,6 +63,11 @@ Plan MakePlan(const PruneOptions& o, const ModelConfig& config) {
   plan.selection.sparsity = o.sparsity;
   plan.selection.pool = o.pool == "auto" ? (uniform && groups ? PoolScope::kGroup : PoolScope::kLayer)
                                          : PoolScopeFromName(o.pool);
+  if (uniform && groups && plan.selection.pool == PoolScope::kLayer) {
+    throw Error(ErrorKind::kUsage,
+                "pooled over a layer, groups keep different numbers, which no config can express",
+                {.hint = "use --pool group, --pad max, --ragged or --mask"});
+  }
   const int multiple = ParseRound(o.round);
   if (plan.storage.storage == Storage::kPadded) {
     plan.storage.pad_multiple = multiple;

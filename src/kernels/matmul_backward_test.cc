@@ -1,0 +1,71 @@
+#include "kernels/matmul_backward.h"
+
+#include "kernels/kernel_testing.h"
+
+namespace ghost {
+namespace {
+
+TEST(MatMulTransposed, EveryTypeAgainstRef) {
+  Rng rng(1);
+  ForEachTarget([&] {
+    for (const DType type : kWeightTypes) {
+      SCOPED_TRACE(NameOf(type));
+      for (const int64_t T : {1, 2, 5, 33}) {
+        for (const auto& [O, columns] :
+             {std::pair<int64_t, int64_t>{1, 1}, {3, 5}, {16, 32}, {17, 61}, {130, 40}}) {
+          const int64_t K = type == DType::kQ8_0 ? (columns + 31) / 32 * 32 : columns;
+          const StoredWeights w(type, O, K, rng, /*offset=*/type == DType::kQ8_0 ? 0 : 2);
+          const std::vector<float> dy = RandomFloats(T * (O + 1), rng);
+          std::vector<float> expected(static_cast<size_t>(T * K), 7.0f), actual = expected;
+          MatMulTransposedRef(ConstView(dy.data(), T, O, O + 1), w.view, View(expected.data(), T, K));
+          MatMulTransposed(ConstView(dy.data(), T, O, O + 1), w.view, View(actual.data(), T, K));
+          ExpectClose(expected, actual, 3e-6);
+        }
+      }
+    }
+  });
+}
+
+TEST(MatMulTransposed, SeveralStripsOfWeights) {
+  Rng rng(2);
+  const int64_t T = 9, O = 2500, K = 1000;  // more than one strip of 2 Mi floats
+  const StoredWeights w(DType::kF32, O, K, rng);
+  const std::vector<float> dy = RandomFloats(T * O, rng);
+  std::vector<float> expected(static_cast<size_t>(T * K)), actual(expected.size());
+  MatMulTransposedRef(ConstView(dy.data(), T, O), w.view, View(expected.data(), T, K));
+  ExpectSameForAllThreadCounts([&] {
+    MatMulTransposed(ConstView(dy.data(), T, O), w.view, View(actual.data(), T, K));
+    return actual;
+  });
+  ExpectClose(expected, actual, 5e-6);
+}
+
+TEST(OuterAccumulate, EverySizeAgainstRef) {
+  Rng rng(3);
+  ForEachTarget([&] {
+    for (const int64_t T : {0, 1, 2, 7, 65}) {
+      for (const auto& [O, K] : {std::pair<int64_t, int64_t>{1, 1}, {3, 5}, {16, 32}, {61, 17}, {4, 130}}) {
+        const std::vector<float> dy = RandomFloats(T * (O + 2) + 1, rng), x = RandomFloats(T * K + 1, rng);
+        std::vector<float> expected = RandomFloats(O * K, rng), actual = expected;
+        const ConstView grad(dy.data() + 1, T, O, O + 2), in(x.data() + 1, T, K);
+        OuterAccumulateRef(grad, in, View(expected.data(), O, K));
+        OuterAccumulate(grad, in, View(actual.data(), O, K));
+        ExpectClose(expected, actual, 3e-6);
+      }
+    }
+  });
+}
+
+TEST(OuterAccumulate, ThreadsChangeNothing) {
+  Rng rng(4);
+  const int64_t T = 1200, O = 700, K = 1500;  // more than one strip of tokens
+  const std::vector<float> dy = RandomFloats(T * O, rng), x = RandomFloats(T * K, rng);
+  ExpectSameForAllThreadCounts([&] {
+    std::vector<float> dw(static_cast<size_t>(O * K), 0.0f);
+    OuterAccumulate(ConstView(dy.data(), T, O), ConstView(x.data(), T, K), View(dw.data(), O, K));
+    return dw;
+  });
+}
+
+}  // namespace
+}  // namespace ghost
