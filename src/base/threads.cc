@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <condition_variable>
 #include <cstdlib>
 #include <exception>
 #include <mutex>
@@ -34,8 +35,7 @@ class Pool {
  public:
   ~Pool() {
     stopping_.store(true);
-    epoch_.fetch_add(1);
-    epoch_.notify_all();
+    Announce();
     for (std::thread& worker : workers_) worker.join();
   }
 
@@ -53,8 +53,7 @@ class Pool {
     failure_ = nullptr;
     next_.store(0);
     open_.store(true);
-    epoch_.fetch_add(1);
-    epoch_.notify_all();
+    Announce();
     WorkOn();
     // From here on nobody new comes in; whoever is inside is at its last piece.
     open_.store(false);
@@ -65,12 +64,23 @@ class Pool {
   }
 
  private:
+  void Announce() {
+    {
+      const std::lock_guard<std::mutex> lock(sleep_mutex_);
+      epoch_.fetch_add(1);
+    }
+    wake_.notify_all();
+  }
+
   void WorkerLoop(int index) {
     thread_index = index;
     uint64_t seen = 0;
     for (;;) {
       for (int round = 0; epoch_.load() == seen && round < kSpinRounds; ++round) Pause();
-      epoch_.wait(seen);
+      if (epoch_.load() == seen) {
+        std::unique_lock<std::mutex> lock(sleep_mutex_);
+        wake_.wait(lock, [&] { return epoch_.load() != seen; });
+      }
       seen = epoch_.load();
       if (stopping_.load()) return;
       // Entering before looking at open_: TryRun closes first and then waits for those inside, so either we
@@ -96,7 +106,9 @@ class Pool {
 
   std::mutex one_job_;
   std::vector<std::thread> workers_;
-  std::atomic<uint64_t> epoch_{0};
+  std::mutex sleep_mutex_;
+  std::condition_variable wake_;
+  std::atomic<uint64_t> epoch_{0};  // counts announcements
   std::atomic<bool> stopping_{false};
   // The job. Written only while it is closed and nobody is inside.
   std::atomic<bool> open_{false};

@@ -1,17 +1,16 @@
 #include "kernels/machine_limits.h"
 
 #include <cblas.h>
-#include <hwy/aligned_allocator.h>
 
 #include <algorithm>
 #include <functional>
 #include <vector>
 
-#include "base/check.h"
 #include "base/threads.h"
 #include "base/timer.h"
 #include "kernels/machine_limits_simd.h"
 #include "kernels/matmul.h"
+#include "tensor/buffer.h"
 
 namespace ghost {
 namespace {
@@ -69,10 +68,9 @@ MachineLimits MeasureMachineLimits() {
   limits.fma_flops = MeasureFma();
   limits.gemm_flops = MeasureGemm();
 
-  const auto buffer = hwy::AllocateAligned<float>(static_cast<size_t>(kBufferFloats));
-  GHOST_CHECK(buffer != nullptr);
+  const Buffer buffer(kBufferFloats);  // huge pages where the system has them, as the states of sequences
   constexpr int64_t kPieces = kBufferFloats / kPieceFloats;
-  const auto piece = [&](int64_t i) { return buffer.get() + i * kPieceFloats; };
+  const auto piece = [&](int64_t i) { return buffer.data() + i * kPieceFloats; };
   ParallelFor(kPieces, [&](int64_t i) { std::fill_n(piece(i), kPieceFloats, 1.0f); });
   std::vector<float> sums(static_cast<size_t>(kPieces));
   const double bytes = static_cast<double>(kBufferFloats) * sizeof(float);

@@ -1,5 +1,5 @@
-// Taylor scores against one dense forward pass with its loss, over the same tokens of a mamba2-130m-shaped
-// model.
+// What pruning costs against one dense forward pass over the same tokens of a mamba2-130m-shaped model: GHOST
+// against a pass without the head, which it does not need, and Taylor against one with its loss.
 #include <benchmark/benchmark.h>
 
 #include "base/rng.h"
@@ -7,6 +7,7 @@
 #include "kernels/softmax.h"
 #include "model/random_model.h"
 #include "model/runner.h"
+#include "prune/sequential.h"
 #include "prune/taylor.h"
 
 namespace ghost {
@@ -41,6 +42,33 @@ double SumOfLosses(Runner& runner, ConstView hidden, std::span<const int32_t> to
   for (const double loss : losses) sum += loss;
   return sum;
 }
+
+void BM_Forward(benchmark::State& state) {
+  const Model& model = SharedModel();
+  const auto samples = SomeSamples();
+  for (auto _ : state) {
+    Runner runner(model);
+    std::vector<SequenceState> sequences;
+    for (int i = 0; i < 2; ++i) sequences.emplace_back(model.config());
+    for (size_t i = 0; i < samples.size(); i += 2) {  // two samples fill a pass, as in the driver
+      for (SequenceState& sequence : sequences) sequence.Reset();
+      const SequenceInput inputs[] = {{samples[i], &sequences[0]}, {samples[i + 1], &sequences[1]}};
+      benchmark::DoNotOptimize(runner.Forward(inputs).data);
+    }
+  }
+}
+BENCHMARK(BM_Forward)->Unit(benchmark::kSecond)->MeasureProcessCPUTime()->UseRealTime();
+
+void BM_Ghost(benchmark::State& state) {
+  const auto samples = SomeSamples();
+  PruneRule rule;
+  rule.method = &FindMethod("ghost");
+  for (auto _ : state) {
+    SequentialPruner pruner(SharedModel(), samples, rule);
+    while (!pruner.done()) benchmark::DoNotOptimize(pruner.Step().mask.num_kept());
+  }
+}
+BENCHMARK(BM_Ghost)->Unit(benchmark::kSecond)->MeasureProcessCPUTime()->UseRealTime();
 
 void BM_ForwardAndLoss(benchmark::State& state) {
   const Model& model = SharedModel();
