@@ -21,7 +21,7 @@ thread_local bool in_parallel = false;
 
 // How long an idle worker looks for the next job before it sleeps, in rounds of a CPU pause: some 20
 // microseconds, the time between two kernels of a decoding step.
-constexpr int kSpinRounds = 1000;
+constexpr int kSpinRounds = 10000;
 
 void Pause() {
 #if defined(__x86_64__) || defined(__i386__)

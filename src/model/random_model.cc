@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/rng.h"
 #include "base/threads.h"
+#include "tensor/buffer.h"
 
 namespace ghost {
 namespace {
@@ -65,7 +66,9 @@ Tensor MakeRandomTensor(const TensorRow& row, DType dtype, uint64_t seed) {
   const double scale = std::sqrt(3.0 / static_cast<double>(fan_in));
   const Rule& rule = RuleFor(row.name);
   const auto size = static_cast<int64_t>(*CheckedBytes(Shape{1}, dtype));
-  std::shared_ptr<std::byte[]> bytes(new std::byte[static_cast<size_t>(count * size) + 1]);
+  // A Buffer has huge pages where the system has them: on small ones reading runs at half the speed here.
+  const auto memory = std::make_shared<const Buffer>((count * size + 3) / 4 + 1);
+  std::byte* bytes = reinterpret_cast<std::byte*>(memory->data());
   ParallelFor((count + kPiece - 1) / kPiece, [&](int64_t piece) {
     Rng rng(seed * 0x9e3779b97f4a7c15u + static_cast<uint64_t>(piece));
     const int64_t end = std::min(count, (piece + 1) * kPiece);
@@ -73,13 +76,13 @@ Tensor MakeRandomTensor(const TensorRow& row, DType dtype, uint64_t seed) {
       const float value = rule.fill(rng, scale);
       const uint16_t half = dtype == DType::kF16 ? F16FromF32(value) : BF16FromF32(value);
       if (dtype == DType::kF32) {
-        std::memcpy(bytes.get() + i * 4, &value, 4);
+        std::memcpy(bytes + i * 4, &value, 4);
       } else {
-        std::memcpy(bytes.get() + i * 2, &half, 2);
+        std::memcpy(bytes + i * 2, &half, 2);
       }
     }
   });
-  return Tensor(dtype, row.shape, std::shared_ptr<const std::byte>(bytes, bytes.get()));
+  return Tensor(dtype, row.shape, std::shared_ptr<const std::byte>(memory, bytes));
 }
 
 }  // namespace
