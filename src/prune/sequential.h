@@ -1,5 +1,5 @@
-// Algorithm 1: score a layer on what the pruned layers below it produce, drop its weakest states, run it
-// pruned, go on.
+// Algorithm 1: score a layer on what the pruned layers below it produce, drop its weakest states (or edit its
+// weights), run it pruned, go on.
 #pragma once
 
 #include <cstdint>
@@ -30,6 +30,7 @@ struct LayerOutcome {
   LayerMask mask;
   std::vector<double> scores;  // of the method, in the order g*N + i
   LayerSaliency saliency;      // zeros for methods without calibration
+  Tensor state_rows;  // (2GN, M), type as stored: new weights of B and C, where the method edits them
 };
 
 // The driver. Holds the residual stream of all samples, (samples * length, M), and moves it up one layer at a
@@ -58,6 +59,7 @@ class SequentialPruner {
   };
   LayerSaliency Score(const MambaBlock& block);
   void Pass(const MambaBlock& block, const LayerMask& mask);
+  LayerOutcome EditStep(const MambaBlock& block);
 
   const Model& model_;
   PruneRule rule_;
