@@ -1,6 +1,7 @@
 #include "prune/sequential.h"
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 
 #include "base/check.h"
@@ -49,6 +50,17 @@ std::vector<double> ShareLeft(const std::vector<float>& rows, const BlockDims& d
   for (size_t i = 0; i < rows.size(); ++i)
     share[i / M % GN] += rows[i] == 0.0f ? 0.0 : 0.5 / static_cast<double>(M);
   return share;
+}
+
+// One bad weight would spoil everything above it without a word.
+void CheckFinite(std::span<const float> values, int layer, const std::string& what) {
+  for (const float v : values) {
+    if (std::isfinite(v)) continue;
+    throw Error(ErrorKind::kCorrupt, what + " are not finite",
+                {.tensor = "layer " + std::to_string(layer),
+                 .actual = std::to_string(v),
+                 .hint = "a weight of this layer may be infinite or not a number"});
+  }
 }
 
 // Types that cannot take single new weights.
@@ -119,11 +131,12 @@ void SequentialPruner::Pass(const MambaBlock& block, const LayerMask& mask) {
 }
 
 // All channels stay; their weights change, and with them what the next layer sees.
-LayerOutcome SequentialPruner::EditStep(const MambaBlock& block) {
+LayerOutcome SequentialPruner::EditStep(const MambaBlock& block, int layer) {
   InputMoments moments(block.dims.d_model);
   for (const Chunk& chunk : chunks_)
     passes_.AddMoments(block, residual_.Rows(chunk.begin, chunk.rows), moments);
   std::vector<float> rows = StateRows(block);
+  CheckFinite(rows, layer, "weights of B and C");
   const int64_t count = 2 * int64_t{block.dims.state_channels()};
   const auto samples = static_cast<int64_t>(residual_.rows / length_);
   rule_.method->edit({moments, rule_.selection.sparsity, samples},
@@ -144,10 +157,13 @@ LayerOutcome SequentialPruner::Step() {
   GHOST_CHECK(!done());
   const int layer = next_layer_;
   const MambaBlock& block = *model_.layers()[static_cast<size_t>(layer)]->mixer();
-  if (rule_.method->edit) {
-    ++next_layer_;
-    return EditStep(block);
-  }
+  LayerOutcome outcome = rule_.method->edit ? EditStep(block, layer) : ScoreStep(block, layer);
+  CheckFinite({residual_.data, static_cast<size_t>(residual_.rows * residual_.cols)}, layer, "outputs");
+  ++next_layer_;
+  return outcome;
+}
+
+LayerOutcome SequentialPruner::ScoreStep(const MambaBlock& block, int layer) {
   LayerOutcome outcome;
   outcome.saliency = LayerSaliency(block.dims.state_channels());
   if (rule_.method->needs == MethodNeeds::kSaliency) outcome.saliency = Score(block);
@@ -157,7 +173,6 @@ LayerOutcome SequentialPruner::Step() {
   outcome.scores = rule_.method->score({block, outcome.saliency, given, layer, rule_.seed});
   outcome.mask = SelectStates(outcome.scores, block.dims, rule_.selection, layer);
   Pass(block, rule_.one_shot ? KeepAll(block.dims) : outcome.mask);
-  ++next_layer_;
   return outcome;
 }
 

@@ -43,7 +43,7 @@ class SequentialPruner {
 
   int next_layer() const { return next_layer_; }
   bool done() const { return next_layer_ == model_.config().num_layers(); }
-  // Scores, selects and passes the next layer.
+  // Scores, selects and passes the next layer. Error(kCorrupt) naming it when its output is not finite.
   LayerOutcome Step();
   // The output of the last layer done (or the embeddings), (samples * length, M).
   ConstView residual() const { return residual_; }
@@ -59,7 +59,8 @@ class SequentialPruner {
   };
   LayerSaliency Score(const MambaBlock& block);
   void Pass(const MambaBlock& block, const LayerMask& mask);
-  LayerOutcome EditStep(const MambaBlock& block);
+  LayerOutcome ScoreStep(const MambaBlock& block, int layer);
+  LayerOutcome EditStep(const MambaBlock& block, int layer);
 
   const Model& model_;
   PruneRule rule_;

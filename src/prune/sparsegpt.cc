@@ -29,7 +29,7 @@ std::vector<double> MakeFactor(const InputMoments& moments, const SparseGptRule&
   for (int64_t m = 0; m < M; ++m) diagonal(m) += rule.damping * trace / static_cast<double>(M);
   if (!FactorInverse(h, M)) {
     throw Error(ErrorKind::kCorrupt, "the inputs of the layer have no positive definite second moments",
-                {.hint = "a weight below this layer may be infinite or not a number"});
+                {.hint = "a weight of the model may be infinite or not a number"});
   }
   return h;
 }

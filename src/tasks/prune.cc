@@ -124,10 +124,10 @@ std::vector<std::vector<double>> TaylorScoresOf(const PruneOptions& o, const Mod
 
 // Layer after layer, with the journal written behind each.
 std::vector<LayerOutcome> RunLayers(SequentialPruner& pruner, const ModelConfig& config, Journal& journal,
-                                    bool resume) {
+                                    const PruneOptions& o) {
   std::vector<LayerOutcome> layers;
   const ConstView residual = pruner.residual();
-  if (resume) {
+  if (o.resume) {
     Journal::Progress saved = journal.Load(config, residual.rows * residual.cols);
     if (!saved.layers.empty()) pruner.Restore(static_cast<int>(saved.layers.size()), saved.residual);
     layers = std::move(saved.layers);
@@ -139,6 +139,7 @@ std::vector<LayerOutcome> RunLayers(SequentialPruner& pruner, const ModelConfig&
     layers.push_back(pruner.Step());
     journal.Save(layers, pruner.residual());
     progress.Update(pruner.next_layer(), config.num_layers());
+    if (pruner.next_layer() == o.stop_after) throw Interrupted();
   }
   return layers;
 }
@@ -157,7 +158,7 @@ std::vector<LayerOutcome> CalibratedLayers(const PruneOptions& o, const Method& 
   if (method.needs == MethodNeeds::kGradients) rule.given_scores = TaylorScoresOf(o, model, data);
   try {
     SequentialPruner pruner(model, NeedsLayerPasses(method) ? data.samples : Samples{}, rule);
-    return RunLayers(pruner, model.config(), journal, o.resume);
+    return RunLayers(pruner, model.config(), journal, o);
   } catch (const Interrupted&) {
     throw Error(ErrorKind::kResumable, "interrupted",
                 {.file = o.output + ".journal", .hint = "the same command with --resume goes on"});

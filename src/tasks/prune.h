@@ -28,6 +28,7 @@ struct PruneOptions {
   bool keep_conv_bias = false;
   double max_ram_gb = 2.0;
   bool resume = false;
+  int64_t stop_after = 0;
   bool force = false;
 
   template <class Visit>
@@ -58,6 +59,8 @@ struct PruneOptions {
     visit(max_ram_gb,
           OptionInfo{"max-ram", "GB for reusing activations between the two passes; the rest is recomputed"});
     visit(resume, OptionInfo{"resume", "go on where an interrupted run stopped"});
+    visit(stop_after,
+          OptionInfo{"stop-after", "stop when so many layers are done, as if interrupted; 0 = never"});
     visit(force, OptionInfo{"force", "replace an existing output"});
     common.ForEach(visit);
   }
