@@ -59,6 +59,7 @@ std::vector<std::string> LanguageModel::GenerateUntil(std::span<const std::strin
     progress.Update(++generated, most);
     return id != tokenizer_.eos_id() && watchers[prompt].Push(id);
   });
+  counts_.input_tokens += generated;  // each is read to find the next
   counts_.scored_tokens += generated;
   std::vector<std::string> completions;
   for (StopWatcher& watcher : watchers) completions.push_back(watcher.Finish());

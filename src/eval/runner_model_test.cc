@@ -162,6 +162,14 @@ class EveryTask : public testing::TestWithParam<const Task*> {
       } else if (task.starts_with("mmlu")) {
         text +=
             "\"" + Words(6) + ",\n\"," + Words(1) + "," + Words(1) + "," + Words(2) + "," + Words(1) + ",B\n";
+      } else {
+        text += Json{{"task_id", std::to_string(i)},
+                     {"prompt", Words(6)},
+                     {"entry_point", "f"},
+                     {"test", ""},
+                     {"canonical_solution", ""}}
+                    .dump() +
+                "\n";
       }
     }
     if (task.starts_with("mmlu")) dir_.Write("d_dev.csv", text.substr(0, text.find(",B\n") + 3));
@@ -176,6 +184,9 @@ class EveryTask : public testing::TestWithParam<const Task*> {
     TaskOptions task_options;
     task_options.shots = GetParam()->max_shots > 0 ? 1 : 0;
     task_options.log_samples = true;
+    task_options.programs = dir_.File("programs");
+    task_options.force = true;
+    task_options.limit = GetParam() == &kHumanEvalTask ? 2 : 0;
     TaskResult result = GetParam()->run(model, path, task_options);
     SetThreads(0);
     return result;
@@ -210,6 +221,7 @@ TEST_P(EveryTask, FastPathIsTheSlowPath) {
       EXPECT_EQ(OrderedJson(one.samples), OrderedJson(two.samples));  // to the bit
       for (size_t i = 0; i < slow.metrics.size(); ++i) {
         const double expected = slow.metrics[i].estimate.value, got = one.metrics[i].estimate.value;
+        if (std::isnan(expected)) continue;  // not executed
         EXPECT_NEAR(got, expected, kTolerance * std::max(1.0, expected)) << slow.metrics[i].name;
       }
     }

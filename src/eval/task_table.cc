@@ -7,8 +7,8 @@
 namespace ghost {
 namespace {
 
-constexpr const Task* kTasks[] = {&kWikitextTask, &kLambadaTask,      &kPiqaTask,
-                                  &kArcEasyTask,  &kArcChallengeTask, &kMmluTask};
+constexpr const Task* kTasks[] = {&kWikitextTask,     &kLambadaTask, &kPiqaTask,     &kArcEasyTask,
+                                  &kArcChallengeTask, &kMmluTask,    &kHumanEvalTask};
 
 // Where `file` may be below the folder `data`.
 std::array<std::string, 3> Places(const Task& task, const std::string& data, std::string_view file) {
