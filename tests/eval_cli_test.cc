@@ -147,6 +147,8 @@ TEST_F(EvalCli, RefusesWhatMakesNoSense) {
   expect({"--task", "piqa", "--bos", "always"}, 64, "BOS");
   expect({"--task", "mmlu_elementary_mathematics", "--shots", "6"}, 64, "shots");
   expect({"--task", "piqa", "--batch", "-1"}, 64, "batch");
+  expect({"--task", "piqa", "--limit", "-1"}, 64, "limit");
+  expect({"--task", "piqa", "--max-length", "-1"}, 64, "max-length");
   expect({"--task", "piqa", "--input", "x"}, 64, "--input");
   expect({"--task", "humaneval", "--max-length", "512", "--programs", dir.File("p")}, 64, "max-length");
   expect({"--task", "humaneval", "--programs", dir.path()}, 73, dir.path().c_str());

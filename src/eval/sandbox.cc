@@ -145,8 +145,10 @@ double Now() {
 
 // Starts the sandbox, waits for it, ends it when it is too slow, and does not return before every process
 // that came of it is gone: orphans become children of this process.
-[[noreturn]] void Supervise(char* const* command, int program, int end, const SandboxLimits& limits) {
+[[noreturn]] void Supervise(pid_t owner, char* const* command, int program, int end,
+                            const SandboxLimits& limits) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != owner) ::_exit(kCouldNotStart);  // it was too late for the signal
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   ::signal(SIGINT, SIG_IGN);  // Ctrl-C reaches the whole group; the parent decides
   ::signal(SIGTERM, SIG_IGN);
@@ -222,8 +224,9 @@ SandboxOutcome RunPython(const std::string& program, const SandboxLimits& limits
   for (std::string& argument : command) argv.push_back(argument.data());
   argv.push_back(nullptr);
 
+  const pid_t owner = ::getpid();
   const pid_t supervisor = ::fork();
-  if (supervisor == 0) Supervise(argv.data(), text.get(), write_end.get(), limits);
+  if (supervisor == 0) Supervise(owner, argv.data(), text.get(), write_end.get(), limits);
   if (supervisor < 0) throw Error(ErrorKind::kIo, "cannot start a sandbox", {.actual = std::strerror(errno)});
   write_end.Close();
   int status = 0;

@@ -72,7 +72,9 @@ OrderedJson Describe(const Task& task, const TaskResult& result, const std::stri
 }  // namespace
 
 void CheckTaskOptions(const EvalOptions& options, const Task& task) {
-  CheckRange("shots", options.shots, 0, 5);
+  CheckRange("limit", static_cast<double>(options.limit), 0, 1e9);
+  CheckRange("max-length", static_cast<double>(options.max_length), 0, 1 << 20);
+  CheckRange("shots", options.shots, 0, task.max_shots > 0 ? task.max_shots : 5);
   CheckRange("batch", options.batch, 0, 4096);
   CheckRange("code-timeout", options.code_timeout, 0.01, 3600);
   BosRuleFromName(options.bos);

@@ -24,6 +24,8 @@ void CheckTaskOptions(const EvalOptions& options, const Task& task);
 class TaskRunner {
  public:
   TaskRunner(const EvalOptions& options, const LoadedModel& loaded);
+  TaskRunner(const TaskRunner&) = delete;
+  TaskRunner& operator=(const TaskRunner&) = delete;
   // Every metric stands under the harness's name, with NAME_stderr beside it (null: none).
   TaskRecord Run(const Task& task);
 
