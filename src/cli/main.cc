@@ -32,6 +32,7 @@ int Run(int argc, char** argv) {
   AddEval(app);
   AddConvert(app);
   AddBench(app);
+  AddTrain(app);
   AddRandomModel(app);
   // CLI11 would only say that a subcommand is required.
   const auto is_named = [&](const CLI::App* verb) { return verb->get_name() == argv[1]; };
