@@ -28,24 +28,28 @@ std::string Clock(double seconds) {
 
 void SetQuiet(bool quiet) { quiet_output = quiet; }
 
-Progress::Progress(std::string label, std::string unit)
-    : label_(std::move(label)), unit_(std::move(unit)), terminal_(::isatty(STDERR_FILENO) == 1) {}
+Progress::Progress(std::string label, std::string unit, int64_t begun)
+    : label_(std::move(label)),
+      unit_(std::move(unit)),
+      begun_(begun),
+      terminal_(::isatty(STDERR_FILENO) == 1) {}
 
 Progress::~Progress() {
   if (line_open_) std::fputc('\n', stderr);
 }
 
-void Progress::Update(int64_t done, int64_t total) {
+void Progress::Update(int64_t done, int64_t total, const std::string& note) {
   ThrowIfInterrupted();
   if (quiet_output || total <= 0) return;
   const double seconds = since_start_.Seconds();
   const bool last = done >= total;
   if (!last && seconds - last_shown_ < (terminal_ ? kTerminalInterval : kPlainInterval)) return;
   last_shown_ = seconds;
-  const double rate = seconds > 0 ? static_cast<double>(done) / seconds : 0.0;
+  const double rate = seconds > 0 ? static_cast<double>(done - begun_) / seconds : 0.0;
   const double left = rate > 0 ? static_cast<double>(total - done) / rate : 0.0;
-  const std::string numbers = fmt::format("{}/{} {}  {:.3g}/s  {} {}", done, total, unit_, rate,
-                                          last ? "took" : "left", Clock(last ? seconds : left));
+  const std::string numbers =
+      fmt::format("{}/{} {}  {:.3g}/s  {} {}{}{}", done, total, unit_, rate, last ? "took" : "left",
+                  Clock(last ? seconds : left), note.empty() ? "" : "  ", note);
   if (!terminal_) {
     fmt::print(stderr, "{}: {}\n", label_, numbers);
     return;

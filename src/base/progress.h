@@ -14,17 +14,19 @@ void SetQuiet(bool quiet);
 
 class Progress {
  public:
-  // `unit` is what is counted, e.g. "windows".
-  Progress(std::string label, std::string unit);
+  // `unit` is what is counted, e.g. "windows"; `begun` of it was done before, which does not count as speed.
+  Progress(std::string label, std::string unit, int64_t begun = 0);
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
   // Also the place where an interruption by Ctrl-C is noticed (interrupt.h): may throw Interrupted.
-  void Update(int64_t done, int64_t total);
+  // `note` stands at the end of the line.
+  void Update(int64_t done, int64_t total, const std::string& note = "");
 
  private:
   std::string label_, unit_;
+  int64_t begun_;
   Timer since_start_;
   double last_shown_ = -1e9;
   bool terminal_;

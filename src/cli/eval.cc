@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/recall_table.h"
 #include "cli/run.h"
 #include "cli/verbs.h"
 #include "tasks/evaluate.h"
@@ -85,6 +86,7 @@ void PrintEval(const OrderedJson& d) {
     for (const char* key : {"warning", "note"}) {
       if (r.contains(key)) fmt::print(stderr, "note: {}: {}\n", task, TextOf(r, key, ""));
     }
+    if (task == "recall") PrintRecall(r);
     if (!r.contains("requests")) continue;
     fmt::print("{}: {} documents, {} requests, {:.1f} requests/s, {:.0f} tokens/s ({} of {} tokens run)\n",
                task, r["documents"].get<int64_t>(), r["requests"].get<int64_t>(),

@@ -32,6 +32,7 @@ int Run(int argc, char** argv) {
   AddEval(app);
   AddConvert(app);
   AddBench(app);
+  AddTrain(app);
   AddRandomModel(app);
   AddTrainTokenizer(app);
   // CLI11 would only say that a subcommand is required.

@@ -87,6 +87,19 @@ void OuterAccumulate(ConstView dy, ConstView x, View dw) {
   }
 }
 
+void AddColumnSums(ConstView dy, float* sums) {
+  constexpr int64_t kColumns = 64;
+  const auto strip = [&](int64_t task) {
+    const int64_t begin = task * kColumns, count = std::min(kColumns, dy.cols - begin);
+    double totals[kColumns] = {};
+    for (int64_t t = 0; t < dy.rows; ++t) {
+      for (int64_t i = 0; i < count; ++i) totals[i] += dy.Row(t)[begin + i];
+    }
+    for (int64_t i = 0; i < count; ++i) sums[begin + i] = static_cast<float>(sums[begin + i] + totals[i]);
+  };
+  ParallelFor(CeilDiv(dy.cols, kColumns), strip, /*work=*/dy.rows * dy.cols);
+}
+
 void MatMulTransposedRef(ConstView dy, WeightView w, View dx) {
   std::vector<float> row(static_cast<size_t>(w.cols));
   std::vector<double> sums(static_cast<size_t>(dx.rows * w.cols), 0.0);

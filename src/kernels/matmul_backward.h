@@ -13,6 +13,9 @@ void MatMulTransposed(ConstView dy, WeightView w, View dx);
 // dw[o][k] += sum_t dy[t][o] * x[t][k]: the gradient of the weights.  dy: (T, O), x: (T, K), dw: (O, K).
 void OuterAccumulate(ConstView dy, ConstView x, View dw);
 
+// sums[o] += sum_t dy[t][o], in float64 and rounded once: the gradient of a bias.  dy: (T, O), sums: (O).
+void AddColumnSums(ConstView dy, float* sums);
+
 // The same as three loops in float64.
 void MatMulTransposedRef(ConstView dy, WeightView w, View dx);
 void OuterAccumulateRef(ConstView dy, ConstView x, View dw);

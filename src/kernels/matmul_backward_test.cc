@@ -1,5 +1,6 @@
 #include "kernels/matmul_backward.h"
 
+#include "kernels/gather_backward.h"
 #include "kernels/kernel_testing.h"
 
 namespace ghost {
@@ -65,6 +66,36 @@ TEST(OuterAccumulate, ThreadsChangeNothing) {
     OuterAccumulate(ConstView(dy.data(), T, O), ConstView(x.data(), T, K), View(dw.data(), O, K));
     return dw;
   });
+}
+
+TEST(AddColumnSums, AddsEveryColumn) {
+  Rng rng(5);
+  for (const int64_t O : {1, 3, 64, 65, 200}) {
+    const int64_t T = 33;
+    const std::vector<float> dy = RandomFloats(T * (O + 2), rng);
+    std::vector<float> sums = RandomFloats(O, rng), expected = sums;
+    for (int64_t o = 0; o < O; ++o) {
+      double total = 0;
+      for (int64_t t = 0; t < T; ++t) total += dy[static_cast<size_t>(t * (O + 2) + 1 + o)];
+      expected[static_cast<size_t>(o)] = static_cast<float>(expected[static_cast<size_t>(o)] + total);
+    }
+    AddColumnSums(ConstView(dy.data() + 1, T, O, O + 2), sums.data());
+    EXPECT_EQ(sums, expected) << O;
+  }
+}
+
+TEST(ScatterAddRows, RepeatedIdsAddUp) {
+  const std::vector<int32_t> ids = {2, 0, 2, 2};
+  for (const int64_t M : {1, 64, 70}) {
+    std::vector<float> rows, table(static_cast<size_t>(3 * M), 1.0f);
+    for (int64_t i = 0; i < 4 * M; ++i) rows.push_back(static_cast<float>(i));
+    ScatterAddRows(ids, ConstView(rows.data(), 4, M), View(table.data(), 3, M));
+    for (int64_t m = 0; m < M; ++m) {
+      EXPECT_EQ(table[static_cast<size_t>(m)], 1.0f + static_cast<float>(M + m));
+      EXPECT_EQ(table[static_cast<size_t>(M + m)], 1.0f);
+      EXPECT_EQ(table[static_cast<size_t>(2 * M + m)], 1.0f + static_cast<float>(5 * M + 3 * m));
+    }
+  }
 }
 
 }  // namespace

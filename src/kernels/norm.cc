@@ -25,12 +25,13 @@ void RmsNorm(ConstView x, const float* weight, float eps, View out) {
   ForEachRow(x.rows, [&](int64_t t) { RmsNormRow(x.Row(t), weight, eps, x.cols, out.Row(t)); });
 }
 
-void GatedRmsNorm(View y, ConstView z, const float* weight, float eps, int groups) {
+void GatedRmsNorm(ConstView y, ConstView z, const float* weight, float eps, int groups, View out) {
   GHOST_CHECK(groups >= 1 && y.cols % groups == 0 && z.rows == y.rows && z.cols == y.cols);
+  GHOST_CHECK(out.rows == y.rows && out.cols == y.cols);
   const int64_t part = y.cols / groups;
   ForEachRow(y.rows, [&](int64_t t) {
     for (int64_t r = 0; r < y.cols; r += part) {
-      GatedRmsNormRow(y.Row(t) + r, z.Row(t) + r, weight + r, eps, part);
+      GatedRmsNormRow(y.Row(t) + r, z.Row(t) + r, weight + r, eps, part, out.Row(t) + r);
     }
   });
 }

@@ -9,10 +9,13 @@ namespace ghost {
 void RmsNorm(ConstView x, const float* weight, float eps, View out);
 void RmsNormRef(ConstView x, const float* weight, float eps, View out);
 
-// In place on y: (T, R): gate first, y <- y * SiLU(z), then the norm with the mean taken over each of
-// `groups` equal parts of a row (1 = over the whole row). z: (T, R), usually a strided view into the input
-// projection.
-void GatedRmsNorm(View y, ConstView z, const float* weight, float eps, int groups);
+// Gate first, y * SiLU(z), then the norm with the mean taken over each of `groups` equal parts of a row (1 =
+// over the whole row). y, z, out: (T, R); z usually is a strided view into the input projection. out may be
+// y.
+void GatedRmsNorm(ConstView y, ConstView z, const float* weight, float eps, int groups, View out);
+inline void GatedRmsNorm(View y, ConstView z, const float* weight, float eps, int groups) {
+  GatedRmsNorm(y, z, weight, eps, groups, y);
+}
 void GatedRmsNormRef(View y, ConstView z, const float* weight, float eps, int groups);
 
 }  // namespace ghost

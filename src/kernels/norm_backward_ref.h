@@ -16,10 +16,10 @@ inline double SiluSlopeRef(double v) {
   return s * (1.0 + v * (1.0 - s));
 }
 
-// dx += (w*dy - x^ * mean(w*dy*x^)) / rho,  x^ = x / rho,  rho = sqrt(mean(x^2) + eps)
+// dx += (w*dy - x^ * mean(w*dy*x^)) / rho, dw += sum_t dy*x^,  x^ = x / rho,  rho = sqrt(mean(x^2) + eps)
 template <class T>
 void RmsNormBackwardRef(MatrixView<const T> x, const T* weight, T eps, MatrixView<const T> dy,
-                        MatrixView<T> dx) {
+                        MatrixView<T> dx, T* dweight = nullptr) {
   const int64_t M = x.cols;
   for (int64_t t = 0; t < x.rows; ++t) {
     double squares = 0, mixed = 0;
@@ -32,6 +32,7 @@ void RmsNormBackwardRef(MatrixView<const T> x, const T* weight, T eps, MatrixVie
     for (int64_t m = 0; m < M; ++m) {
       const double part = (double{weight[m]} * dy.Row(t)[m] - x.Row(t)[m] / rho * mean) / rho;
       dx.Row(t)[m] = static_cast<T>(dx.Row(t)[m] + part);
+      if (dweight) dweight[m] = static_cast<T>(dweight[m] + dy.Row(t)[m] * (x.Row(t)[m] / rho));
     }
   }
 }
@@ -39,7 +40,8 @@ void RmsNormBackwardRef(MatrixView<const T> x, const T* weight, T eps, MatrixVie
 // v = y * SiLU(z), out = RmsNorm(v) per group: dy = dv * SiLU(z), dz = dv * y * SiLU'(z).
 template <class T>
 void GatedRmsNormBackwardRef(MatrixView<const T> y, MatrixView<const T> z, const T* weight, T eps, int groups,
-                             MatrixView<const T> dout, MatrixView<T> dy, MatrixView<T> dz) {
+                             MatrixView<const T> dout, MatrixView<T> dy, MatrixView<T> dz,
+                             T* dweight = nullptr) {
   const int64_t part = y.cols / groups;
   for (int64_t t = 0; t < y.rows; ++t) {
     for (int64_t begin = 0; begin < y.cols; begin += part) {
@@ -54,6 +56,7 @@ void GatedRmsNormBackwardRef(MatrixView<const T> y, MatrixView<const T> z, const
       for (int64_t r = begin; r < begin + part; ++r) {
         const double gate = z.Row(t)[r], silu = gate * SigmoidRef(gate), value = y.Row(t)[r];
         const double dv = (double{weight[r]} * dout.Row(t)[r] - value * silu / rho * mean) / rho;
+        if (dweight) dweight[r] = static_cast<T>(dweight[r] + dout.Row(t)[r] * (value * silu / rho));
         dy.Row(t)[r] = static_cast<T>(dv * silu);
         dz.Row(t)[r] = static_cast<T>(dv * value * SiluSlopeRef(gate));
       }

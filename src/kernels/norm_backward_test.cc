@@ -15,9 +15,12 @@ TEST(RmsNormBackward, EverySizeAgainstRef) {
       const std::vector<float> weight = RandomFloats(M, rng);
       std::vector<float> expected = RandomFloats(T * M, rng), actual = expected;
       const ConstView in(x.data() + 1, T, M, M + 3), grad(dy.data() + 1, T, M);
-      RmsNormBackwardRef<float>(in, weight.data(), 1e-5f, grad, View(expected.data(), T, M));
-      RmsNormBackward(in, weight.data(), 1e-5f, grad, View(actual.data(), T, M));
+      std::vector<float> expected_weight = RandomFloats(M, rng), actual_weight = expected_weight;
+      RmsNormBackwardRef<float>(in, weight.data(), 1e-5f, grad, View(expected.data(), T, M),
+                                expected_weight.data());
+      RmsNormBackward(in, weight.data(), 1e-5f, grad, View(actual.data(), T, M), actual_weight.data());
       ExpectClose(expected, actual, 3e-6);
+      ExpectClose(expected_weight, actual_weight, 3e-6);
     }
   });
 }
@@ -35,13 +38,17 @@ TEST(GatedRmsNormBackward, EverySizeAgainstRef) {
         const ConstView value(y.data(), T, R), gate(z.data() + 1, T, R, R + 7);
         std::vector<float> expected_y(dout.size()), expected_z(dout.size()), actual_y = dout;
         std::vector<float> actual_z(static_cast<size_t>(T * (R + 2)));
+        std::vector<float> expected_weight = RandomFloats(R, rng), actual_weight = expected_weight;
         GatedRmsNormBackwardRef<float>(value, gate, weight.data(), eps, groups, ConstView(dout.data(), T, R),
-                                       View(expected_y.data(), T, R), View(expected_z.data(), T, R));
+                                       View(expected_y.data(), T, R), View(expected_z.data(), T, R),
+                                       expected_weight.data());
         const View dy(actual_y.data(), T, R), dz(actual_z.data() + 1, T, R, R + 2);
-        GatedRmsNormBackward(value, gate, weight.data(), eps, groups, dy, {.y = dy, .z = dz});  // in place
+        GatedRmsNormBackward(value, gate, weight.data(), eps, groups, dy,
+                             {.y = dy, .z = dz, .weight = actual_weight.data()});  // in place
         std::vector<float> packed_z;
         for (int64_t t = 0; t < T; ++t) packed_z.insert(packed_z.end(), dz.Row(t), dz.Row(t) + R);
         ExpectClose(expected_y, actual_y, 4e-6);
+        ExpectClose(expected_weight, actual_weight, 4e-6);
         ExpectClose(expected_z, packed_z, 4e-6);
       }
     }
@@ -54,10 +61,11 @@ TEST(GatedRmsNormBackward, ThreadsChangeNothing) {
   const std::vector<float> y = RandomFloats(T * R, rng), z = RandomFloats(T * R, rng),
                            weight = RandomFloats(R, rng), dout = RandomFloats(T * R, rng);
   ExpectSameForAllThreadCounts([&] {
-    std::vector<float> out(static_cast<size_t>(2 * T * R));
-    GatedRmsNormBackward(ConstView(y.data(), T, R), ConstView(z.data(), T, R), weight.data(), 1e-5f, 2,
-                         ConstView(dout.data(), T, R),
-                         {.y = View(out.data(), T, R), .z = View(out.data() + T * R, T, R)});
+    std::vector<float> out(static_cast<size_t>((2 * T + 1) * R));
+    GatedRmsNormBackward(
+        ConstView(y.data(), T, R), ConstView(z.data(), T, R), weight.data(), 1e-5f, 2,
+        ConstView(dout.data(), T, R),
+        {.y = View(out.data(), T, R), .z = View(out.data() + T * R, T, R), .weight = out.data() + 2 * T * R});
     return out;
   });
 }

@@ -54,15 +54,16 @@ HWY_ATTR void RmsNormRowTarget(const float* x, const float* weight, float eps, i
   for (; i < count; ++i) out[i] = x[i] * scale * weight[i];
 }
 
-HWY_ATTR void GatedRmsNormRowTarget(float* y, const float* z, const float* weight, float eps, int64_t count) {
+HWY_ATTR void GatedRmsNormRowTarget(const float* y, const float* z, const float* weight, float eps,
+                                    int64_t count, float* out) {
   const D d;
   const int64_t L = static_cast<int64_t>(hn::Lanes(d));
   int64_t i = 0;
   for (; i + L <= count; i += L) {
-    hn::StoreU(hn::Mul(hn::LoadU(d, y + i), Silu(d, hn::LoadU(d, z + i))), d, y + i);
+    hn::StoreU(hn::Mul(hn::LoadU(d, y + i), Silu(d, hn::LoadU(d, z + i))), d, out + i);
   }
-  for (; i < count; ++i) y[i] *= hn::GetLane(Silu(d, hn::Set(d, z[i])));
-  RmsNormRowTarget(y, weight, eps, count, y);
+  for (; i < count; ++i) out[i] = y[i] * hn::GetLane(Silu(d, hn::Set(d, z[i])));
+  RmsNormRowTarget(out, weight, eps, count, out);
 }
 
 }  // namespace
@@ -80,8 +81,9 @@ HWY_EXPORT(GatedRmsNormRowTarget);
 void RmsNormRow(const float* x, const float* weight, float eps, int64_t count, float* out) {
   HWY_DYNAMIC_DISPATCH(RmsNormRowTarget)(x, weight, eps, count, out);
 }
-void GatedRmsNormRow(float* y, const float* z, const float* weight, float eps, int64_t count) {
-  HWY_DYNAMIC_DISPATCH(GatedRmsNormRowTarget)(y, z, weight, eps, count);
+void GatedRmsNormRow(const float* y, const float* z, const float* weight, float eps, int64_t count,
+                     float* out) {
+  HWY_DYNAMIC_DISPATCH(GatedRmsNormRowTarget)(y, z, weight, eps, count, out);
 }
 
 }  // namespace ghost

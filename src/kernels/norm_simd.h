@@ -7,7 +7,8 @@ namespace ghost {
 
 // out = x / sqrt(mean(x^2) + eps) * weight over `count` values; out may be x.
 void RmsNormRow(const float* x, const float* weight, float eps, int64_t count, float* out);
-// The same on y * SiLU(z), in place.
-void GatedRmsNormRow(float* y, const float* z, const float* weight, float eps, int64_t count);
+// The same on y * SiLU(z); out may be y.
+void GatedRmsNormRow(const float* y, const float* z, const float* weight, float eps, int64_t count,
+                     float* out);
 
 }  // namespace ghost

@@ -67,7 +67,7 @@ class Sum {
 };
 
 HWY_ATTR void RmsNormBackwardRowTarget(const float* x, const float* weight, float eps, const float* dy,
-                                       int64_t count, float* dx) {
+                                       int64_t count, float* dx, float* dweight) {
   Sum squares, mixed;
   ForEachVector(count, [&](auto d, int64_t i) HWY_ATTR {
     const auto v = hn::LoadU(d, x + i);
@@ -77,9 +77,13 @@ HWY_ATTR void RmsNormBackwardRowTarget(const float* x, const float* weight, floa
   const float n = static_cast<float>(count), scale = 1.0f / std::sqrt(squares.Total() / n + eps);
   const float along = mixed.Total() / n * scale * scale;  // mean(w dy x^) / rho
   ForEachVector(count, [&](auto d, int64_t i) HWY_ATTR {
-    const auto across = hn::Mul(hn::LoadU(d, weight + i), hn::LoadU(d, dy + i));
-    const auto part = hn::NegMulAdd(hn::Set(d, along), hn::LoadU(d, x + i), across);
+    const auto v = hn::LoadU(d, x + i), grad = hn::LoadU(d, dy + i);
+    const auto across = hn::Mul(hn::LoadU(d, weight + i), grad);
+    const auto part = hn::NegMulAdd(hn::Set(d, along), v, across);
     hn::StoreU(hn::MulAdd(hn::Set(d, scale), part, hn::LoadU(d, dx + i)), d, dx + i);
+    if (!dweight) return;
+    const auto normed = hn::Mul(hn::Set(d, scale), v);
+    hn::StoreU(hn::MulAdd(grad, normed, hn::LoadU(d, dweight + i)), d, dweight + i);
   });
 }
 
@@ -96,9 +100,13 @@ HWY_ATTR void GatedRmsNormBackwardRowTarget(const GatedNormRow& row, float eps) 
   const float along = mixed.Total() / n * scale * scale;
   ForEachVector(row.count, [&](auto d, int64_t i) HWY_ATTR {
     const auto z = hn::LoadU(d, row.z + i), s = hn::LoadU(d, row.dz + i), y = hn::LoadU(d, row.y + i);
-    const auto silu = hn::Mul(z, s);
-    const auto across = hn::Mul(hn::LoadU(d, row.weight + i), hn::LoadU(d, row.dout + i));
-    const auto dv = hn::Mul(hn::Set(d, scale), hn::NegMulAdd(hn::Set(d, along), hn::Mul(y, silu), across));
+    const auto silu = hn::Mul(z, s), v = hn::Mul(y, silu), grad = hn::LoadU(d, row.dout + i);
+    const auto across = hn::Mul(hn::LoadU(d, row.weight + i), grad);
+    const auto dv = hn::Mul(hn::Set(d, scale), hn::NegMulAdd(hn::Set(d, along), v, across));
+    if (row.dweight) {  // before dy, which may be dout, is written
+      const auto normed = hn::Mul(hn::Set(d, scale), v);
+      hn::StoreU(hn::MulAdd(grad, normed, hn::LoadU(d, row.dweight + i)), d, row.dweight + i);
+    }
     hn::StoreU(hn::Mul(dv, silu), d, row.dy + i);
     hn::StoreU(hn::Mul(hn::Mul(dv, y), SiluSlope(d, z, s)), d, row.dz + i);
   });
@@ -179,8 +187,8 @@ HWY_EXPORT(ConvBackwardChannelsTarget);
 }  // namespace
 
 void RmsNormBackwardRow(const float* x, const float* weight, float eps, const float* dy, int64_t count,
-                        float* dx) {
-  HWY_DYNAMIC_DISPATCH(RmsNormBackwardRowTarget)(x, weight, eps, dy, count, dx);
+                        float* dx, float* dweight) {
+  HWY_DYNAMIC_DISPATCH(RmsNormBackwardRowTarget)(x, weight, eps, dy, count, dx, dweight);
 }
 void GatedRmsNormBackwardRow(const GatedNormRow& row, float eps) {
   HWY_DYNAMIC_DISPATCH(GatedRmsNormBackwardRowTarget)(row, eps);

@@ -7,12 +7,12 @@
 
 namespace ghost {
 
-// See norm_backward.h; `count` values that share one mean.
+// See norm_backward.h; `count` values that share one mean. dweight may be null.
 void RmsNormBackwardRow(const float* x, const float* weight, float eps, const float* dy, int64_t count,
-                        float* dx);
+                        float* dx, float* dweight);
 struct GatedNormRow {
   const float *y, *z, *weight, *dout;
-  float *dy, *dz;
+  float *dy, *dz, *dweight;
   int64_t count;
 };
 void GatedRmsNormBackwardRow(const GatedNormRow& row, float eps);

@@ -155,6 +155,63 @@ TEST(SsmScanBackward, ChunksGiveTheScansOutput) {
   EXPECT_EQ(state, state_whole);
 }
 
+// Three sequences at once against each by itself.
+TEST(SsmScanBackward, SequencesOfABatchAreIndependent) {
+  const int H = 4, P = 16, N = 9, S = 3;
+  const int64_t L = 70, T = S * L, R = H * P;
+  Rng rng(16);
+  const std::vector<float> x = RandomFloats(T * R, rng), b = RandomFloats(T * N, rng),
+                           c = RandomFloats(T * N, rng), dt = RandomFloats(T * H, rng, 0.001, 0.3),
+                           a = RandomFloats(H, rng, -16, -0.02), d = RandomFloats(H, rng),
+                           dy = RandomFloats(T * R, rng);
+  const std::vector<int> groups = {0, N};
+  // Gradients of rows [begin, begin + count * L), all outputs behind each other.
+  const auto run = [&](int64_t begin, int64_t count) {
+    const int64_t rows = count * L;
+    std::vector<float> states(static_cast<size_t>(count * H * N * P), 0.0f), y(static_cast<size_t>(rows * R));
+    std::vector<SequenceSpan> spans;
+    for (int64_t s = 0; s < count; ++s) spans.push_back({s * L, L, nullptr, states.data() + s * H * N * P});
+    const auto view = [&](const std::vector<float>& v, int64_t cols) {
+      return ConstView(v.data() + begin * cols, rows, cols);
+    };
+    const ScanInput in = {H,          P,           groups,   view(x, R), view(b, N),
+                          view(c, N), view(dt, H), a.data(), d.data(),   spans};
+    std::vector<float> chunks(static_cast<size_t>(ChunkStatesFloats(in)));
+    SsmScanChunks(in, View(y.data(), rows, R), chunks.data());
+    std::vector<std::vector<float>> out;
+    for (const int64_t cols : {R, int64_t{N}, int64_t{N}, int64_t{H}}) {
+      out.emplace_back(static_cast<size_t>(rows * cols));
+    }
+    out.resize(6, std::vector<float>(H));
+    SsmScanBackward(in, chunks.data(), view(dy, R),
+                    {View(out[0].data(), rows, R), View(out[1].data(), rows, N), View(out[2].data(), rows, N),
+                     View(out[3].data(), rows, H), out[4].data(), out[5].data()});
+    out.push_back(y);
+    return out;
+  };
+  const std::vector<std::vector<float>> whole = run(0, S);
+  std::vector<std::vector<float>> joined(whole.size());
+  for (int64_t s = 0; s < S; ++s) {
+    const std::vector<std::vector<float>> one = run(s * L, 1);
+    for (size_t i = 0; i < one.size(); ++i) {
+      if (i == 4 || i == 5) {
+        joined[i].resize(H, 0.0f);
+        for (size_t h = 0; h < joined[i].size(); ++h) joined[i][h] += one[i][h];
+      } else {
+        joined[i].insert(joined[i].end(), one[i].begin(), one[i].end());
+      }
+    }
+  }
+  for (size_t i = 0; i < whole.size(); ++i) {
+    SCOPED_TRACE(i);
+    if (i == 4 || i == 5) {
+      ExpectClose(joined[i], whole[i], 1e-6);
+    } else {
+      EXPECT_EQ(joined[i], whole[i]);
+    }
+  }
+}
+
 TEST(SsmScanBackward, ThreadsChangeNothing) {
   const Problem problem(6, 64, {0, 61, 90}, 140, 15);
   ExpectSameForAllThreadCounts([&] {

@@ -7,203 +7,232 @@
 #include "base/error.h"
 #include "base/interrupt.h"
 #include "base/threads.h"
-#include "kernels/conv1d.h"
-#include "kernels/conv1d_backward.h"
 #include "kernels/gather.h"
+#include "kernels/gather_backward.h"
 #include "kernels/matmul.h"
 #include "kernels/matmul_backward.h"
 #include "kernels/norm.h"
 #include "kernels/norm_backward.h"
+#include "kernels/softmax.h"
 #include "kernels/softmax_backward.h"
 #include "kernels/ssm_scan_backward.h"
-#include "model/mamba_layer.h"
+#include "model/block_views.h"
 
 namespace ghost {
 namespace {
 
 constexpr int64_t kLossRows = 512;  // rows of logits at a time: 100 MB for a vocabulary of 50 000
 
-void CheckTokens(std::span<const int32_t> tokens, int vocab_size) {
-  if (tokens.size() < 2) {
-    throw Error(ErrorKind::kUsage, "a sample needs at least two tokens to have a loss",
-                {.expected = "2 or more", .actual = std::to_string(tokens.size())});
-  }
-  for (const int32_t id : tokens) {
-    if (id < 0 || id >= vocab_size) {
-      throw Error(ErrorKind::kUsage, "token id is outside the model's vocabulary",
-                  {.expected = "0 to " + std::to_string(vocab_size - 1), .actual = std::to_string(id)});
-    }
-  }
+void CheckId(int32_t id, int vocab_size) {
+  if (id >= 0 && id < vocab_size) return;
+  throw Error(ErrorKind::kUsage, "token id is outside the model's vocabulary",
+              {.expected = "0 to " + std::to_string(vocab_size - 1), .actual = std::to_string(id)});
 }
 
-// The parts of the input projection's output, or of its gradient, by column; nothing is copied.
-struct InProjParts {
-  View z, xbc, dt;
-};
-
-InProjParts ViewInProj(View zxbcdt, const BlockDims& dims) {
-  const int64_t R = dims.d_inner(), C = dims.conv_channels(), H = dims.num_heads;
-  return {zxbcdt.Cols(0, R), zxbcdt.Cols(R, C), zxbcdt.Cols(R + C, H)};
-}
-
-ScanInput ViewScan(View xbc, View dt, const MambaBlock& b, std::span<const SequenceSpan> sequences) {
-  const int64_t R = b.dims.d_inner(), GN = b.dims.state_channels();
-  return {.num_heads = b.dims.num_heads,
-          .head_dim = b.dims.head_dim,
-          .group_begin = b.dims.group_begin,
-          .x = xbc.Cols(0, R),
-          .b = xbc.Cols(R, GN),
-          .c = xbc.Cols(R + GN, GN),
-          .dt = dt,
-          .a = b.a.data(),
-          .d = b.d.data(),
-          .sequences = sequences};
-}
-
-const float* DataOrNull(const std::vector<float>& values) { return values.empty() ? nullptr : values.data(); }
-
-View Take(Buffer& buffer, int64_t rows, int64_t cols) {
-  if (buffer.size() < rows * cols) buffer = Buffer(rows * cols);
-  return View(buffer.data(), rows, cols);
-}
+View Take(Buffer& buffer, int64_t rows, int64_t cols) { return BackwardScratch::Take(buffer, rows, cols); }
 
 void Copy(ConstView from, View to) {
-  for (int64_t t = 0; t < from.rows; ++t) std::copy_n(from.Row(t), from.cols, to.Row(t));
+  constexpr int64_t kRowsPerTask = 64;
+  const auto copy = [&](int64_t task) {
+    const int64_t end = std::min(from.rows, (task + 1) * kRowsPerTask);
+    for (int64_t t = task * kRowsPerTask; t < end; ++t) std::copy_n(from.Row(t), from.cols, to.Row(t));
+  };
+  ParallelFor((from.rows + kRowsPerTask - 1) / kRowsPerTask, copy, /*work=*/from.rows * from.cols);
 }
 
-void Zero(View view) {
-  for (int64_t t = 0; t < view.rows; ++t) std::fill_n(view.Row(t), view.cols, 0.0f);
+double SumInOrder(const std::vector<double>& values) {
+  double sum = 0;
+  for (const double value : values) sum += value;
+  return sum;
 }
 
 }  // namespace
 
-BackwardPass::BackwardPass(const Model& model, const GradientRequest& request)
-    : model_(model), request_(request) {
+BackwardPass::BackwardPass(const Model& model, const GradientRequest& request, KeepPolicy policy)
+    : model_(model), request_(request), policy_(policy) {
   for (const auto& layer : model.layers()) {
-    const auto* mamba = dynamic_cast<const MambaLayer*>(layer.get());
-    if (!mamba) throw Error(ErrorKind::kUnsupported, "gradients are only known for Mamba2 blocks");
-    layers_.push_back(mamba);
+    if (!layer->mixer()) throw Error(ErrorKind::kUnsupported, "gradients are only known for Mamba2 blocks");
   }
+  memory_.resize(policy == KeepPolicy::kActivations ? model.layers().size() : 1);
 }
 
-double BackwardPass::Run(std::span<const int32_t> tokens, double loss_scale, const GradientSink& sink) {
-  CheckTokens(tokens, model_.config().vocab_size);
-  length_ = static_cast<int64_t>(tokens.size());
-  KeepLayerInputs(tokens);
-  const double loss = LossBackward(tokens, loss_scale);
+View BackwardPass::Hidden(int layer) {
+  const int64_t M = model_.config().d_model;
+  return View(inputs_.data() + layer * rows_ * M, rows_, M);
+}
+
+// Layers take turns in the same memory.
+std::span<const SequenceSpan> BackwardPass::EmptySequences(const BlockDims& dims) {
+  const int64_t conv = dims.conv_state_floats(), all = conv + dims.state_floats(), count = rows_ / length_;
+  const View memory = Take(states_, count, all);
+  spans_.resize(static_cast<size_t>(count));
+  const auto clear = [&](int64_t s) {
+    std::fill_n(memory.Row(s), all, 0.0f);
+    spans_[static_cast<size_t>(s)] = {
+        .begin = s * length_, .length = length_, .conv = memory.Row(s), .state = memory.Row(s) + conv};
+  };
+  ParallelFor(count, clear, /*work=*/count * all);
+  return spans_;
+}
+
+BlockActivations BackwardPass::Activations(int layer, bool for_backward) {
+  const BlockDims& dims = model_.config().blocks[static_cast<size_t>(layer)];
+  LayerMemory& memory = memory_[policy_ == KeepPolicy::kActivations ? static_cast<size_t>(layer) : 0];
+  BlockActivations act;
+  act.normed = Take(memory.normed, rows_, dims.d_model);
+  act.zxbcdt = Take(memory.zxbcdt, rows_, dims.in_proj_rows());
+  act.xbc = Take(memory.xbc, rows_, dims.conv_channels());
+  act.dt = Take(memory.dt, rows_, dims.num_heads);
+  act.y = Take(memory.y, rows_, dims.d_inner());
+  act.gated = Take(memory.gated, rows_, dims.d_inner());
+  if (for_backward) {
+    const int64_t chunks = (length_ + kScanChunk - 1) / kScanChunk;
+    act.chunk_states = Take(memory.chunk_states, chunks * (rows_ / length_), dims.state_floats()).data;
+  }
+  return act;
+}
+
+void BackwardPass::Begin(const TokenBatch& batch) {
+  const int vocab_size = model_.config().vocab_size;
+  const auto rows = static_cast<int64_t>(batch.tokens.size());
+  if (batch.length < 1 || rows < 1) throw Error(ErrorKind::kUsage, "a batch needs at least one token");
+  GHOST_CHECK(rows % batch.length == 0 && batch.targets.size() == batch.tokens.size());
+  for (const int32_t id : batch.tokens) CheckId(id, vocab_size);
+  for (const int32_t id : batch.targets) {
+    if (id != kNoTarget) CheckId(id, vocab_size);
+  }
+  length_ = batch.length;
+  rows_ = rows;
+}
+
+double BackwardPass::Run(const TokenBatch& batch, double loss_scale, const ModelGradients& gradients,
+                         const std::function<void(int layer)>& done) {
+  Begin(batch);
+  const bool keep = policy_ == KeepPolicy::kActivations;
+  ForwardLayers(batch, /*for_backward=*/keep);
+  const double loss = HeadBackward(batch, loss_scale, gradients);
+  const View dhidden(dhidden_.data(), rows_, model_.config().d_model);
   for (int layer = model_.config().num_layers() - 1; layer >= 0; --layer) {
     ThrowIfInterrupted();
-    LayerBackward(layer, sink);
+    const MambaBlock& b = *model_.layers()[static_cast<size_t>(layer)]->mixer();
+    const BlockActivations act = Activations(layer, /*for_backward=*/true);
+    const std::span<const SequenceSpan> sequences = EmptySequences(b.dims);
+    if (!keep) ForwardMixer(b, Hidden(layer), sequences, act);
+    BackwardBlock(b, Hidden(layer), sequences, act, dhidden, scratch_,
+                  gradients.blocks[static_cast<size_t>(layer)]);
+    if (done) done(layer);
   }
+  if (gradients.embedding.data) ScatterAddRows(batch.tokens, dhidden, gradients.embedding);
   return loss;
 }
 
-// One sequence of all L rows; layers take turns in the same memory.
-SequenceSpan BackwardPass::EmptySequence(const BlockDims& dims) {
-  const int64_t conv = dims.conv_state_floats(), all = conv + dims.state_floats();
-  float* memory = Take(state_, 1, all).data;
-  std::fill_n(memory, all, 0.0f);
-  return {.begin = 0, .length = length_, .conv = memory, .state = memory + conv};
+double BackwardPass::Loss(const TokenBatch& batch) {
+  Begin(batch);
+  ForwardLayers(batch, /*for_backward=*/false);
+  return HeadLoss(batch);
 }
 
-void BackwardPass::KeepLayerInputs(std::span<const int32_t> tokens) {
+void BackwardPass::ForwardLayers(const TokenBatch& batch, bool for_backward) {
   const ModelConfig& config = model_.config();
-  const int64_t L = length_, M = config.d_model, layers = config.num_layers();
-  const View all = Take(inputs_, (layers + 1) * L, M);
-  GatherRows(WeightView(model_.weights().embedding), tokens, all.Rows(0, L));
-  for (int layer = 0; layer < layers; ++layer) {
+  Take(inputs_, (config.num_layers() + 1) * rows_, config.d_model);
+  GatherRows(WeightView(model_.weights().embedding), batch.tokens, Hidden(0));
+  for (int layer = 0; layer < config.num_layers(); ++layer) {
     ThrowIfInterrupted();
-    const View out = all.Rows((layer + 1) * L, L);
-    Copy(all.Rows(layer * L, L), out);
-    const SequenceSpan span = EmptySequence(config.blocks[static_cast<size_t>(layer)]);
-    layers_[static_cast<size_t>(layer)]->Forward({out, {&span, 1}, scratch_});
+    const MambaBlock& b = *model_.layers()[static_cast<size_t>(layer)]->mixer();
+    Copy(Hidden(layer), Hidden(layer + 1));
+    ForwardBlock(b, Hidden(layer + 1), EmptySequences(b.dims), Activations(layer, for_backward));
   }
+  const View final = Take(final_, rows_, config.d_model);
+  RmsNorm(Hidden(config.num_layers()), model_.final_norm().data(), config.norm_eps, final);
+}
+
+double BackwardPass::HeadLoss(const TokenBatch& batch) {
+  const int64_t V = model_.config().vocab_size;
+  const ConstView final(final_.data(), rows_, model_.config().d_model);
+  std::vector<double> losses(static_cast<size_t>(rows_), 0.0);
+  for (int64_t begin = 0; begin < rows_; begin += kLossRows) {
+    const int64_t rows = std::min(kLossRows, rows_ - begin);
+    const View logits = Take(logits_, rows, V);
+    MatMul(final.Rows(begin, rows), WeightView(model_.weights().head), logits);
+    const auto score = [&](int64_t row) {
+      const auto t = static_cast<size_t>(begin + row);
+      if (batch.targets[t] == kNoTarget) return;
+      losses[t] = -LogProb({logits.Row(row), static_cast<size_t>(V)}, batch.targets[t]);
+    };
+    ParallelFor(rows, score, /*work=*/rows * V * 10);
+  }
+  return SumInOrder(losses);
 }
 
 // From the last layer's output through final norm, head and loss back to dhidden_.
-double BackwardPass::LossBackward(std::span<const int32_t> tokens, double loss_scale) {
+double BackwardPass::HeadBackward(const TokenBatch& batch, double loss_scale,
+                                  const ModelGradients& gradients) {
   const ModelConfig& config = model_.config();
-  const int64_t L = length_, M = config.d_model, V = config.vocab_size;
-  const ConstView hidden =
-      View(inputs_.data(), (config.num_layers() + 1) * L, M).Rows(config.num_layers() * L, L);
+  const int64_t M = config.d_model, V = config.vocab_size;
   const WeightView head(model_.weights().head);
-  const View final = Take(final_, L, M), dfinal = Take(dnormed_, L, M), dhidden = Take(dhidden_, L, M);
-  RmsNorm(hidden, model_.final_norm().data(), config.norm_eps, final);
-  Zero(dfinal.Rows(L - 1, 1));  // the last token has no target
-  std::vector<double> losses(static_cast<size_t>(L - 1));
-  for (int64_t begin = 0; begin < L - 1; begin += kLossRows) {
-    const int64_t rows = std::min(kLossRows, L - 1 - begin);
+  const ConstView final(final_.data(), rows_, M);
+  const View dfinal = Take(dfinal_, rows_, M), dhidden = Take(dhidden_, rows_, M);
+  std::vector<double> losses(static_cast<size_t>(rows_), 0.0);
+  for (int64_t begin = 0; begin < rows_; begin += kLossRows) {
+    const int64_t rows = std::min(kLossRows, rows_ - begin);
     const View logits = Take(logits_, rows, V);
     MatMul(final.Rows(begin, rows), head, logits);
     const auto differentiate = [&](int64_t row) {
       const auto t = static_cast<size_t>(begin + row);
-      losses[t] = SoftmaxCrossEntropyBackward({logits.Row(row), static_cast<size_t>(V)}, tokens[t + 1],
+      if (batch.targets[t] == kNoTarget) {
+        std::fill_n(logits.Row(row), V, 0.0f);
+        return;
+      }
+      losses[t] = SoftmaxCrossEntropyBackward({logits.Row(row), static_cast<size_t>(V)}, batch.targets[t],
                                               static_cast<float>(loss_scale));
     };
     ParallelFor(rows, differentiate, /*work=*/rows * V * 20);
+    if (gradients.head.data) OuterAccumulate(logits, final.Rows(begin, rows), gradients.head);
     MatMulTransposed(logits, head, dfinal.Rows(begin, rows));
   }
-  Zero(dhidden);
-  RmsNormBackward(hidden, model_.final_norm().data(), config.norm_eps, dfinal, dhidden);
-  double sum = 0;
-  for (const double loss : losses) sum += loss;
-  return sum;
+  std::fill_n(dhidden.data, rows_ * M, 0.0f);
+  RmsNormBackward(Hidden(config.num_layers()), model_.final_norm().data(), config.norm_eps, dfinal, dhidden,
+                  gradients.final_norm.data);
+  return SumInOrder(losses);
 }
 
-void BackwardPass::LayerBackward(int layer, const GradientSink& sink) {
-  const MambaBlock& b = *layers_[static_cast<size_t>(layer)]->mixer();
-  const BlockDims& dims = b.dims;
-  const int64_t L = length_, M = dims.d_model, R = dims.d_inner(), C = dims.conv_channels(),
-                H = dims.num_heads;
-  const int64_t GN = dims.state_channels();
-  const ConstView u = View(inputs_.data(), (model_.config().num_layers() + 1) * L, M).Rows(layer * L, L);
-  const View dhidden(dhidden_.data(), L, M);
-
-  const ConvWeights conv_weights{b.conv_taps.data(), DataOrNull(b.conv_bias), dims.conv_width};
-  const View normed = scratch_.normed(L, M), zxbcdt = scratch_.zxbcdt(L, dims.in_proj_rows());
-  const View xbc = scratch_.xbc(L, C), dt = scratch_.dt(L, H), y = scratch_.y(L, R);
-  const InProjParts in = ViewInProj(zxbcdt, dims);
-
-  // Forward once more, up to the scan's output; see MambaLayer::Forward.
-  const SequenceSpan span = EmptySequence(dims);
-  const ScanInput scan = ViewScan(xbc, dt, b, {&span, 1});
-  const View chunk_states = Take(chunk_states_, 1, ChunkStatesFloats(scan));
-  RmsNorm(u, b.norm.data(), b.eps, normed);
-  MatMul(normed, WeightView(b.in_proj), zxbcdt, {.bias = DataOrNull(b.in_proj_bias)});
-  CausalConvSilu(in.xbc, conv_weights, {&span, 1}, xbc);
-  SoftplusClamp(in.dt, b.dt_bias.data(), b.dt_min, b.dt_max, dt);
-  SsmScanChunks(scan, y, chunk_states.data);
-
-  const View dgated = Take(dgated_, L, R), dxbc = Take(dxbc_, L, C), ddt = Take(ddt_, L, H);
-  const View dzxbcdt = Take(dzxbcdt_, L, dims.in_proj_rows()), dnormed = Take(dnormed_, L, M);
-  const InProjParts d_in = ViewInProj(dzxbcdt, dims);
-  const View conv = Take(conv_gradient_, C, dims.conv_width), conv_bias = Take(conv_bias_gradient_, 1, C);
-  Zero(conv);
-  Zero(conv_bias);
-
-  MatMulTransposed(dhidden, WeightView(b.out_proj), dgated);  // (L, R)
-  GatedRmsNormBackward(y, in.z, b.gate_norm.data(), b.eps, b.norm_groups, dgated,
-                       {.y = dgated, .z = d_in.z});  // (L, R): from here on dgated is dy
-  SsmScanBackward(scan, chunk_states.data, dgated,
-                  {.x = dxbc.Cols(0, R), .b = dxbc.Cols(R, GN), .c = dxbc.Cols(R + GN, GN), .dt = ddt});
-  SoftplusClampBackward(in.dt, b.dt_bias.data(), b.dt_min, b.dt_max, ddt, d_in.dt);  // (L, H)
-  CausalConvSiluBackward(in.xbc, conv_weights, dxbc,
-                         {.in = d_in.xbc, .taps = conv.data, .bias = conv_bias.data});
-
-  BlockGradients gradients;
+// What the request asks for, in memory that all layers share.
+BlockGradients BackwardPass::SampleGradients(const BlockDims& dims) {
+  const int64_t M = dims.d_model, C = dims.conv_channels(), W = dims.conv_width;
   const bool all_rows = request_.in_proj == InProjRows::kAll;
-  gradients.first_row = all_rows ? 0 : static_cast<int>(2 * R);
-  const int64_t rows = all_rows ? dims.in_proj_rows() : 2 * GN;
-  const View in_proj = Take(in_proj_gradient_, rows, M);
-  Zero(in_proj);
-  OuterAccumulate(dzxbcdt.Cols(gradients.first_row, rows), normed, in_proj);  // (rows, M)
-  gradients.in_proj = in_proj;
-  if (request_.conv) gradients.conv = conv;
-  if (request_.conv && !b.conv_bias.empty()) gradients.conv_bias = conv_bias;
-  sink(layer, gradients);
+  const bool conv_bias = request_.conv && model_.config().conv_bias;
+  const int64_t rows = all_rows ? dims.in_proj_rows() : 2 * dims.state_channels();
+  const int64_t conv = request_.conv ? C * W : 0, all = rows * M + conv + (conv_bias ? C : 0);
+  float* memory = Take(sample_gradients_, 1, std::max<int64_t>(all, 1)).data;
+  std::fill_n(memory, all, 0.0f);
+  BlockGradients gradients;
+  gradients.first_row = all_rows ? 0 : 2 * dims.d_inner();
+  gradients.in_proj = View(memory, rows, M);
+  if (request_.conv) gradients.conv = View(memory + rows * M, C, W);
+  if (conv_bias) gradients.conv_bias = View(memory + rows * M + conv, 1, C);
+  return gradients;
+}
 
-  MatMulTransposed(dzxbcdt, WeightView(b.in_proj), dnormed);   // (L, M)
-  RmsNormBackward(u, b.norm.data(), b.eps, dnormed, dhidden);  // (L, M), beside the residual path
+double BackwardPass::Run(std::span<const int32_t> tokens, double loss_scale, const GradientSink& sink) {
+  if (tokens.size() < 2) {
+    throw Error(ErrorKind::kUsage, "a sample needs at least two tokens to have a loss",
+                {.expected = "2 or more", .actual = std::to_string(tokens.size())});
+  }
+  std::vector<int32_t> targets(tokens.begin() + 1, tokens.end());
+  targets.push_back(kNoTarget);
+  const std::vector<BlockDims>& blocks = model_.config().blocks;
+  ModelGradients gradients;
+  gradients.blocks.resize(blocks.size());
+  // Large enough for every layer before views are handed out: the layers with the most rows may come last.
+  for (const BlockDims& dims : blocks) SampleGradients(dims);
+  for (size_t layer = 0; layer < blocks.size(); ++layer)
+    gradients.blocks[layer] = SampleGradients(blocks[layer]);
+  const auto done = [&](int layer) {
+    sink(layer, gradients.blocks[static_cast<size_t>(layer)]);
+    if (layer > 0) SampleGradients(blocks[static_cast<size_t>(layer) - 1]);  // zeros for the next one
+  };
+  SampleGradients(blocks.back());
+  return Run({tokens, targets, static_cast<int64_t>(tokens.size())}, loss_scale, gradients, done);
 }
 
 }  // namespace ghost

@@ -1,7 +1,4 @@
-// Gradients of the language-modelling loss with respect to the weights of every Mamba2 block.
-//
-// Only the input of every layer is kept from the forward pass; the backward sweep computes each layer anew,
-// so memory is the layer inputs, one layer's activations and one layer's gradients.
+// Gradients of the language-modelling loss with respect to the weights of a model.
 #pragma once
 
 #include <cstdint>
@@ -9,65 +6,90 @@
 #include <span>
 #include <vector>
 
+#include "model/block_backward.h"
+#include "model/gradients.h"
 #include "model/model.h"
 #include "tensor/buffer.h"
 
 namespace ghost {
 
-class MambaLayer;
+// What the forward sweep leaves for the backward one.
+enum class KeepPolicy {
+  kInputs,       // every layer's input; its activations are computed anew: a layer's memory at a time
+  kActivations,  // everything: a third less to compute, for models whose activations fit
+};
+
+inline constexpr int32_t kNoTarget = -1;
+
+// Sequences of `length` tokens, one behind the other, each starting from an empty state.
+struct TokenBatch {
+  std::span<const int32_t> tokens;   // (sequences * length)
+  std::span<const int32_t> targets;  // as many: what each token should be followed by, or kNoTarget
+  int64_t length = 0;                // L
+};
 
 enum class InProjRows {
   kAll,
   kState,  // those of B and C, all that Taylor scores need
 };
 
-// Which gradients of a block are wanted; the others stay empty.
+// Which gradients of a block RunSample gives; the others stay empty.
 struct GradientRequest {
   InProjRows in_proj = InProjRows::kAll;
   bool conv = true;
 };
 
-// One layer's gradients for one sample; valid during the call of the sink. An empty view was not asked for,
-// or the model has no such tensor. What a trainer would need besides (norms, D, A_log, dt_bias, projections'
-// biases, out_proj) joins as further members.
-struct BlockGradients {
-  int first_row = 0;    // of in_proj that `in_proj` starts with: 0, or 2R for the rows of B and C alone
-  ConstView in_proj;    // (rows, M)
-  ConstView conv;       // (R+2GN, W)
-  ConstView conv_bias;  // (1, R+2GN)
-};
-
-// Called once per layer, from the last to the first.
+// Called once per layer, from the last to the first; the gradients are valid during the call.
 using GradientSink = std::function<void(int layer, const BlockGradients& gradients)>;
 
-// Owns the activations; the model must outlive it. One thread uses a BackwardPass at a time. Results do not
-// depend on the number of threads.
+// Owns the activations; the model must outlive it. It may be assigned to between calls (a trainer's weights
+// change) as long as its configuration stays. One thread uses a BackwardPass at a time. Results do not depend
+// on the number of threads.
 class BackwardPass {
  public:
   // A model with layers other than Mamba2 blocks is Error(kUnsupported).
-  explicit BackwardPass(const Model& model, const GradientRequest& request = {});
+  explicit BackwardPass(const Model& model, const GradientRequest& request = {},
+                        KeepPolicy policy = KeepPolicy::kInputs);
 
-  // Forward and backward over one sample that starts from an empty state. Returns the sum of -log p over its
-  // L-1 targets; the gradients are those of `loss_scale` times that sum (1 / (L-1) for the sample's mean).
-  // Fewer than two tokens, or ids outside the vocabulary, are Error(kUsage).
+  // Forward and backward. Returns the sum of -log p over all targets and adds the gradients of `loss_scale`
+  // times that sum to those of `gradients` that are wanted. `done`, if any, is called after every layer.
+  // An empty batch, or ids outside the vocabulary, are Error(kUsage).
+  double Run(const TokenBatch& batch, double loss_scale, const ModelGradients& gradients,
+             const std::function<void(int layer)>& done = nullptr);
+
+  // One sample whose every token is to be predicted from those before it, with one layer's gradients at a
+  // time. Fewer than two tokens are Error(kUsage).
   double Run(std::span<const int32_t> tokens, double loss_scale, const GradientSink& sink);
 
+  // The sum of -log p alone.
+  double Loss(const TokenBatch& batch);
+
  private:
-  SequenceSpan EmptySequence(const BlockDims& dims);
-  void KeepLayerInputs(std::span<const int32_t> tokens);
-  double LossBackward(std::span<const int32_t> tokens, double loss_scale);
-  void LayerBackward(int layer, const GradientSink& sink);
+  // The memory behind one layer's BlockActivations.
+  struct LayerMemory {
+    Buffer normed, zxbcdt, xbc, dt, y, gated, chunk_states;
+  };
+
+  View Hidden(int layer);  // (T, M): the residual stream before `layer`, or after the last
+  std::span<const SequenceSpan> EmptySequences(const BlockDims& dims);
+  BlockActivations Activations(int layer, bool for_backward);
+  void Begin(const TokenBatch& batch);
+  void ForwardLayers(const TokenBatch& batch, bool for_backward);
+  double HeadLoss(const TokenBatch& batch);
+  double HeadBackward(const TokenBatch& batch, double loss_scale, const ModelGradients& gradients);
+  BlockGradients SampleGradients(const BlockDims& dims);
 
   const Model& model_;
   GradientRequest request_;
-  std::vector<const MambaLayer*> layers_;
-  Scratch scratch_;
-  int64_t length_ = 0;  // L of the sample at hand
-  Buffer inputs_;       // (layers + 1, L, M): the residual stream before every layer, and after the last
-  Buffer state_;        // convolution and SSM state of the layer at hand
-  Buffer dhidden_;      // (L, M): gradient of the residual stream
-  Buffer final_, logits_, dnormed_, dgated_, dxbc_, dzxbcdt_, ddt_, chunk_states_;
-  Buffer in_proj_gradient_, conv_gradient_, conv_bias_gradient_;
+  KeepPolicy policy_;
+  int64_t length_ = 0, rows_ = 0;    // L and T of the batch at hand
+  std::vector<LayerMemory> memory_;  // one per layer, or one for all
+  std::vector<SequenceSpan> spans_;
+  Buffer inputs_;   // (layers + 1, T, M)
+  Buffer states_;   // convolution and SSM states of the layer at hand
+  Buffer dhidden_;  // (T, M): gradient of the residual stream
+  Buffer final_, dfinal_, logits_, sample_gradients_;
+  BackwardScratch scratch_;
 };
 
 }  // namespace ghost

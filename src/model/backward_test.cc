@@ -7,8 +7,9 @@
 
 #include "base/error.h"
 #include "base/rng.h"
+#include "base/threads.h"
 #include "model/random_model.h"
-#include "tests/support/reference_block.h"
+#include "tests/support/reference_model.h"
 #include "tests/support/tiny_config.h"
 
 namespace ghost {
@@ -82,53 +83,13 @@ TEST(ReferenceBlock, EveryGradientEqualsCentralDifferences) {
     ExpectDifferences(block.conv_bias, gradients.conv_bias, loss);
     ExpectDifferences(block.a, gradients.a, loss);
     ExpectDifferences(block.d, gradients.d, loss);
+    ExpectDifferences(block.norm, gradients.norm, loss);
+    ExpectDifferences(block.in_proj_bias, gradients.in_proj_bias, loss);
+    ExpectDifferences(block.dt_bias, gradients.dt_bias, loss);
+    ExpectDifferences(block.gate_norm, gradients.gate_norm, loss);
+    ExpectDifferences(block.out_proj.values, gradients.out_proj.values, loss);
+    ExpectDifferences(block.out_proj_bias, gradients.out_proj_bias, loss);
   }
-}
-
-struct ReferenceResult {
-  double loss = 0;
-  std::vector<ReferenceBlock::Gradients> layers;
-};
-
-// The whole model in float64: the sum of -log p over the targets and its gradients.
-ReferenceResult ReferenceGradients(const Model& model, std::span<const int32_t> tokens) {
-  const ModelConfig& config = model.config();
-  const auto L = static_cast<int64_t>(tokens.size()), M = int64_t{config.d_model};
-  const DoubleMatrix embedding = ToDoubles(model.weights().embedding), head = ToDoubles(model.weights().head);
-  DoubleMatrix u(L, M);
-  for (int64_t t = 0; t < L; ++t) {
-    for (int64_t m = 0; m < M; ++m) u.At(t, m) = embedding.At(tokens[static_cast<size_t>(t)], m);
-  }
-  std::vector<ReferenceBlock> blocks;
-  std::vector<ReferenceBlock::Activations> activations;
-  for (int layer = 0; layer < config.num_layers(); ++layer) {
-    blocks.emplace_back(BlockOf(model, layer));
-    activations.push_back(blocks.back().Forward(u));
-    u = activations.back().out;
-  }
-  const std::vector<double> norm(model.final_norm().begin(), model.final_norm().end());
-  const double eps = config.norm_eps;
-  DoubleMatrix logits = TimesTransposed(ReferenceNorm(std::as_const(u).view(), norm, eps, 1), head);
-  ReferenceResult result;
-  for (int64_t t = 0; t < L; ++t) {
-    double sum = 0;
-    for (int64_t v = 0; v < logits.cols; ++v) sum += std::exp(logits.At(t, v));
-    const bool has_target = t + 1 < L;
-    if (has_target) result.loss += std::log(sum) - logits.At(t, tokens[static_cast<size_t>(t + 1)]);
-    for (int64_t v = 0; v < logits.cols; ++v) {
-      const bool wanted = has_target && v == tokens[static_cast<size_t>(t + 1)];
-      logits.At(t, v) = has_target ? std::exp(logits.At(t, v)) / sum - (wanted ? 1 : 0) : 0;
-    }
-  }
-  DoubleMatrix du(L, M);
-  const DoubleMatrix dfinal = Times(logits, head);
-  RmsNormBackwardRef<double>(std::as_const(u).view(), norm.data(), eps, dfinal.view(), du.view());
-  result.layers.resize(blocks.size());
-  for (size_t layer = blocks.size(); layer-- > 0;) {
-    result.layers[layer] = blocks[layer].Backward(activations[layer], du);
-    du = result.layers[layer].u;
-  }
-  return result;
 }
 
 void ExpectClose(const std::vector<double>& expected, ConstView actual, double scale, const char* what) {
@@ -149,7 +110,9 @@ void ExpectMatchesReference(const ModelConfig& config, DType dtype, int64_t leng
   const Model model = MakeRandomModel(config, dtype, 9);
   std::vector<int32_t> tokens;
   for (int64_t i = 0; i < length; ++i) tokens.push_back(static_cast<int32_t>(i * 7919 % config.vocab_size));
-  const ReferenceResult expected = ReferenceGradients(model, tokens);
+  std::vector<int32_t> targets(tokens.begin() + 1, tokens.end());
+  targets.push_back(kNoTarget);
+  const ReferenceModel::Gradients expected = ReferenceModel(model).Backward({tokens, targets, length});
   const double scale = 1.0 / static_cast<double>(length - 1);
   BackwardPass pass(model);
   int calls = 0;
@@ -180,6 +143,139 @@ TEST(BackwardPass, MatchesTheFloat64Reference) {
   config.norm_grouping = NormGrouping::kFull;
   config.dt_min = 0.003f, config.dt_max = 0.03f;
   ExpectMatchesReference(config, DType::kF32, 65);
+}
+
+// A batch of `count` sequences, some positions without a target.
+struct OwnedBatch {
+  OwnedBatch(int count, int64_t length, int vocab_size) {
+    Rng rng(17);
+    for (int64_t i = 0; i < count * length; ++i) {
+      const auto draw = [&] { return static_cast<int32_t>(rng.Bits() % static_cast<uint64_t>(vocab_size)); };
+      tokens.push_back(draw());
+      targets.push_back(i % 5 == 3 ? kNoTarget : draw());
+    }
+    batch = {tokens, targets, length};
+  }
+  std::vector<int32_t> tokens, targets;
+  TokenBatch batch;
+};
+
+// Every gradient of a model behind one pointer per element, in the order of the table.
+struct OwnedGradients {
+  explicit OwnedGradients(const ModelConfig& config) {
+    views.blocks.resize(config.blocks.size());
+    ForEachTensor(views, config, [&](View& slot, const TensorRow& row) {
+      const int64_t rows = row.shape.rank() == 1 ? 1 : row.shape[0];
+      memory.emplace_back(static_cast<size_t>(row.shape.NumElements()), 0.0f);
+      slot = View(memory.back().data(), rows, row.shape.NumElements() / rows);
+    });
+    if (config.tied_head) views.head = views.embedding;
+  }
+  std::vector<std::vector<float>> memory;
+  ModelGradients views;
+};
+
+std::vector<double> LogGradient(const std::vector<double>& da, const std::vector<double>& a) {
+  std::vector<double> result;
+  for (size_t h = 0; h < a.size(); ++h) result.push_back(da[h] * a[h]);
+  return result;
+}
+
+void ExpectTrainingGradients(const ModelConfig& config, int count, int64_t length, KeepPolicy policy) {
+  const Model model = MakeRandomModel(config, DType::kF32, 21);
+  const OwnedBatch owned(count, length, config.vocab_size);
+  const ReferenceModel reference(model);
+  const ReferenceModel::Gradients want = reference.Backward(owned.batch);
+  const double scale = 0.25;
+  OwnedGradients actual(config);
+  BackwardPass pass(model, {}, policy);
+  EXPECT_NEAR(pass.Run(owned.batch, scale, actual.views), want.loss, 1e-5 * want.loss);
+  EXPECT_NEAR(pass.Loss(owned.batch), want.loss, 1e-5 * want.loss);
+  ExpectClose(want.embedding.values, actual.views.embedding, scale, "embedding");
+  if (!config.tied_head) ExpectClose(want.head.values, actual.views.head, scale, "head");
+  ExpectClose(want.final_norm, actual.views.final_norm, scale, "final_norm");
+  for (size_t layer = 0; layer < config.blocks.size(); ++layer) {
+    SCOPED_TRACE(layer);
+    const ReferenceBlock::Gradients& w = want.layers[layer];
+    const BlockGradients& g = actual.views.blocks[layer];
+    ExpectClose(w.norm, g.norm, scale, "norm");
+    ExpectClose(w.in_proj.values, g.in_proj, scale, "in_proj");
+    if (config.projection_bias) ExpectClose(w.in_proj_bias, g.in_proj_bias, scale, "in_proj_bias");
+    ExpectClose(w.conv_taps, g.conv, scale, "conv");
+    if (config.conv_bias) ExpectClose(w.conv_bias, g.conv_bias, scale, "conv_bias");
+    ExpectClose(w.dt_bias, g.dt_bias, scale, "dt_bias");
+    ExpectClose(LogGradient(w.a, reference.blocks[layer].a), g.a_log, scale, "a_log");
+    ExpectClose(w.d, g.d, scale, "d");
+    ExpectClose(w.gate_norm, g.gate_norm, scale, "gate_norm");
+    ExpectClose(w.out_proj.values, g.out_proj, scale, "out_proj");
+    if (config.projection_bias) ExpectClose(w.out_proj_bias, g.out_proj_bias, scale, "out_proj_bias");
+  }
+}
+
+TEST(ReferenceModel, EveryGradientEqualsCentralDifferences) {
+  for (const bool tied : {true, false}) {
+    ModelConfig config = SmallConfig();
+    config.tied_head = tied;
+    ReferenceModel model(MakeRandomModel(config, DType::kF32, 8));
+    const OwnedBatch owned(2, 6, config.vocab_size);
+    const ReferenceModel::Gradients g = model.Backward(owned.batch);
+    const auto loss = [&] { return model.Loss(owned.batch); };
+    EXPECT_NEAR(g.loss, loss(), 1e-12);
+    ExpectDifferences(model.embedding.values, g.embedding.values, loss);
+    if (!tied) ExpectDifferences(model.head.values, g.head.values, loss);
+    ExpectDifferences(model.final_norm, g.final_norm, loss);
+    ExpectDifferences(model.blocks[0].in_proj.values, g.layers[0].in_proj.values, loss);
+    ExpectDifferences(model.blocks[1].out_proj.values, g.layers[1].out_proj.values, loss);
+    ExpectDifferences(model.blocks[0].a, g.layers[0].a, loss);
+    ExpectDifferences(model.blocks[1].norm, g.layers[1].norm, loss);
+  }
+}
+
+TEST(BackwardPass, EveryGradientOfABatchMatchesTheFloat64Reference) {
+  for (const KeepPolicy policy : {KeepPolicy::kInputs, KeepPolicy::kActivations}) {
+    for (const int groups : {1, 2, 4}) {
+      for (const NormGrouping grouping : {NormGrouping::kGrouped, NormGrouping::kFull}) {
+        SCOPED_TRACE(groups);
+        ModelConfig config = TinyConfig(groups, 13);
+        config.tied_head = groups != 2;
+        config.projection_bias = groups == 2;
+        config.conv_bias = groups != 4;
+        config.norm_grouping = grouping;
+        if (groups == 4) config.dt_min = 0.003f, config.dt_max = 0.03f;
+        ExpectTrainingGradients(config, 3, 70, policy);
+      }
+    }
+  }
+}
+
+TEST(BackwardPass, ABatchIsTheSumOfItsSequencesAndThreadsChangeNothing) {
+  const ModelConfig config = TinyConfig(2, 16);
+  const Model model = MakeRandomModel(config, DType::kF32, 3);
+  const OwnedBatch owned(4, 66, config.vocab_size);
+  BackwardPass pass(model, {}, KeepPolicy::kActivations);
+  OwnedGradients whole(config), sum(config);
+  const double loss = pass.Run(owned.batch, 1.0, whole.views);
+  double parts = 0;
+  for (size_t s = 0; s < 4; ++s) {
+    const std::span<const int32_t> tokens(owned.tokens), targets(owned.targets);
+    parts += pass.Run({tokens.subspan(s * 66, 66), targets.subspan(s * 66, 66), 66}, 1.0, sum.views);
+  }
+  EXPECT_NEAR(loss, parts, 1e-6 * loss);
+  for (size_t i = 0; i < whole.memory.size(); ++i) {
+    double largest = 0, worst = 0;
+    for (size_t k = 0; k < whole.memory[i].size(); ++k) {
+      largest = std::max(largest, std::fabs(double{whole.memory[i][k]}));
+      worst = std::max(worst, std::fabs(double{whole.memory[i][k]} - sum.memory[i][k]));
+    }
+    EXPECT_LE(worst, 1e-5 * largest) << i;
+  }
+  for (const int threads : {1, 2, 4}) {
+    SetThreads(threads);
+    OwnedGradients again(config);
+    EXPECT_EQ(pass.Run(owned.batch, 1.0, again.views), loss);
+    EXPECT_EQ(again.memory, whole.memory) << threads;
+  }
+  SetThreads(0);
 }
 
 TEST(BackwardPass, LayersAndGroupsMayHaveDifferentStateSizes) {

@@ -12,6 +12,7 @@
 #include "tasks/document.h"
 #include "tasks/evaluate_tasks.h"
 #include "tasks/model_source.h"
+#include "tasks/recall.h"
 #include "tasks/token_input.h"
 #include "text/text_file.h"
 
@@ -85,7 +86,7 @@ struct OwnTask {
   std::string_view name;
   OrderedJson (*run)(const EvalOptions&, const LoadedModel&);
 };
-constexpr OwnTask kOwnTasks[] = {{"perplexity", EvaluatePerplexity}};
+constexpr OwnTask kOwnTasks[] = {{"perplexity", EvaluatePerplexity}, {"recall", EvaluateRecall}};
 
 const OwnTask* FindOwnTask(std::string_view name) {
   for (const OwnTask& task : kOwnTasks) {

@@ -17,6 +17,7 @@ struct EvalOptions {
   int64_t max_length = 0;
   int64_t limit = 0;
   int shots = 0;
+  uint64_t seed = 0;
   std::string variant = "windows";
   std::string join = "rows";
   int64_t stride = 512;
@@ -34,17 +35,20 @@ struct EvalOptions {
   template <class Visit>
   void ForEach(Visit&& visit) {
     model.ForEach(visit);
-    visit(task, OptionInfo{"task",
-                           "comma-separated list of wikitext, perplexity, lambada_openai, piqa, arc_easy, "
-                           "arc_challenge, mmlu_elementary_mathematics, humaneval"});
+    visit(task,
+          OptionInfo{"task",
+                     "comma-separated list of wikitext, perplexity, recall, lambada_openai, piqa, arc_easy, "
+                     "arc_challenge, mmlu_elementary_mathematics, humaneval"});
     visit(data, OptionInfo{"data", "file to evaluate on, or a folder with the files of all tasks"});
     visit(input,
           OptionInfo{"input",
                      "of perplexity: token ids instead of text, safetensors with input_ids, I64 (B, L)"});
     visit(tokenizer, OptionInfo{"tokenizer", "tokenizer.json, when the checkpoint has none"});
     visit(max_length, OptionInfo{"max-length", "tokens of a window; 0 = 2048, for llamacpp 512"});
-    visit(limit, OptionInfo{"limit", "evaluate only the first so many documents or windows; 0 = all"});
+    visit(limit, OptionInfo{"limit",
+                            "evaluate only the first so many documents or windows; 0 = all, of recall 500"});
     visit(shots, OptionInfo{"shots", "examples in front of every question of mmlu, 0 to 5"});
+    visit(seed, OptionInfo{"seed", "of the documents of recall"});
     visit(variant, OptionInfo{"variant", "of perplexity: windows (SparseGPT, GPTQ), llamacpp or strided"});
     visit(join,
           OptionInfo{"join",

@@ -62,6 +62,12 @@ inline DoubleMatrix Transposed(const DoubleMatrix& x) {
   return y;
 }
 
+inline std::vector<double> ColumnSums(const DoubleMatrix& x) {
+  std::vector<double> sums(static_cast<size_t>(x.cols), 0.0);
+  for (size_t i = 0; i < x.values.size(); ++i) sums[i % sums.size()] += x.values[i];
+  return sums;
+}
+
 inline DoubleMatrix ReferenceNorm(ConstDoubleView x, const std::vector<double>& weight, double eps,
                                   int groups) {
   DoubleMatrix out(x.rows, x.cols);
@@ -88,11 +94,11 @@ struct ReferenceBlock {
   std::vector<double> norm, in_proj_bias, conv_taps, conv_bias, dt_bias, a, d, gate_norm, out_proj_bias;
 
   struct Activations {
-    DoubleMatrix u, normed, zxbcdt, xbc, dt, y, out;
+    DoubleMatrix u, normed, zxbcdt, xbc, dt, y, gated, out;  // gated: after gate and norm
   };
   struct Gradients {
-    DoubleMatrix u, in_proj;
-    std::vector<double> conv_taps, conv_bias, a, d;
+    DoubleMatrix u, in_proj, out_proj;
+    std::vector<double> norm, in_proj_bias, conv_taps, conv_bias, dt_bias, a, d, gate_norm, out_proj_bias;
   };
 
   explicit ReferenceBlock(const MambaBlock& b)
@@ -148,8 +154,8 @@ struct ReferenceBlock {
         gated.At(t, r) = act.y.At(t, r) * z * SigmoidRef(z);
       }
     }
-    act.out =
-        TimesTransposed(ReferenceNorm(std::as_const(gated).view(), gate_norm, eps, norm_groups), out_proj);
+    act.gated = ReferenceNorm(std::as_const(gated).view(), gate_norm, eps, norm_groups);
+    act.out = TimesTransposed(act.gated, out_proj);
     for (int64_t t = 0; t < L; ++t) {
       for (int64_t m = 0; m < u.cols; ++m) {
         act.out.At(t, m) += u.At(t, m) + (out_proj_bias.empty() ? 0 : out_proj_bias[static_cast<size_t>(m)]);
@@ -164,10 +170,14 @@ struct ReferenceBlock {
     const ConstDoubleView zxbcdt = act.zxbcdt.view();
     Gradients g;
     const DoubleMatrix dgated = Times(dout, out_proj);
+    g.out_proj = Times(Transposed(dout), act.gated);
+    g.out_proj_bias = ColumnSums(dout);
+    g.gate_norm.resize(gate_norm.size(), 0.0);
+    g.norm.resize(norm.size(), 0.0);
     DoubleMatrix dzxbcdt(L, zxbcdt.cols), dy(L, R), dxbc(L, C), ddt(L, H);
     const DoubleView d_in = dzxbcdt.view(), dx = dxbc.view();
     GatedRmsNormBackwardRef<double>(act.y.view(), zxbcdt.Cols(0, R), gate_norm.data(), eps, norm_groups,
-                                    dgated.view(), dy.view(), d_in.Cols(0, R));
+                                    dgated.view(), dy.view(), d_in.Cols(0, R), g.gate_norm.data());
     g.a.resize(static_cast<size_t>(H));
     g.d.resize(static_cast<size_t>(H));
     SsmScanBackwardRef<double>(
@@ -181,8 +191,11 @@ struct ReferenceBlock {
                                       conv_bias.empty() ? nullptr : conv_bias.data(), dims.conv_width,
                                       dxbc.view(), d_in.Cols(R, C), g.conv_taps.data(), g.conv_bias.data());
     g.in_proj = Times(Transposed(dzxbcdt), act.normed);
+    g.in_proj_bias = ColumnSums(dzxbcdt);
+    g.dt_bias.assign(g.in_proj_bias.end() - H, g.in_proj_bias.end());  // it is added to the same values
     g.u = dout;
-    RmsNormBackwardRef<double>(act.u.view(), norm.data(), eps, Times(dzxbcdt, in_proj).view(), g.u.view());
+    RmsNormBackwardRef<double>(act.u.view(), norm.data(), eps, Times(dzxbcdt, in_proj).view(), g.u.view(),
+                               g.norm.data());
     return g;
   }
 

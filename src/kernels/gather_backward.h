@@ -1,0 +1,15 @@
+// The gradient of gather.h: the embedding's.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "tensor/view.h"
+
+namespace ghost {
+
+// table[ids[t]] += rows[t] for every t, in the order of t.  rows: (T, M), table: (V, M). Every id must be in
+// [0, V). Columns are the pieces of parallel work, so results do not depend on the number of threads.
+void ScatterAddRows(std::span<const int32_t> ids, ConstView rows, View table);
+
+}  // namespace ghost

@@ -1,0 +1,37 @@
+// One Mamba2 block backward.
+#pragma once
+
+#include <span>
+
+#include "model/block_forward.h"
+#include "model/gradients.h"
+#include "tensor/buffer.h"
+
+namespace ghost {
+
+// Gradients of a block's activations; one set serves all layers. Grows to the largest request.
+class BackwardScratch {
+ public:
+  View dgated(int64_t rows, int64_t cols) { return Take(dgated_, rows, cols); }
+  View dxbc(int64_t rows, int64_t cols) { return Take(dxbc_, rows, cols); }
+  View ddt(int64_t rows, int64_t cols) { return Take(ddt_, rows, cols); }
+  View dzxbcdt(int64_t rows, int64_t cols) { return Take(dzxbcdt_, rows, cols); }
+  View dnormed(int64_t rows, int64_t cols) { return Take(dnormed_, rows, cols); }
+
+  static View Take(Buffer& buffer, int64_t rows, int64_t cols) {
+    if (buffer.size() < rows * cols) buffer = Buffer(rows * cols);
+    return View(buffer.data(), rows, cols);
+  }
+
+ private:
+  Buffer dgated_, dxbc_, ddt_, dzxbcdt_, dnormed_;
+};
+
+// `hidden` is the block's input, (T, M), `sequences` and `act` are as ForwardBlock had and left them, with
+// chunk_states, and with y and gated apart where the gradient of out_proj is wanted. dhidden: (T, M), the
+// gradient of the block's output, becomes that of its input. Adds to the gradients that are wanted.
+void BackwardBlock(const MambaBlock& b, ConstView hidden, std::span<const SequenceSpan> sequences,
+                   const BlockActivations& act, View dhidden, BackwardScratch& scratch,
+                   const BlockGradients& gradients);
+
+}  // namespace ghost

@@ -1,0 +1,36 @@
+#include "model/block_forward.h"
+
+#include "kernels/conv1d.h"
+#include "kernels/matmul.h"
+#include "kernels/norm.h"
+#include "kernels/ssm_scan_backward.h"
+#include "model/block_views.h"
+
+namespace ghost {
+
+void ForwardMixer(const MambaBlock& b, ConstView hidden, std::span<const SequenceSpan> sequences,
+                  const BlockActivations& act, const ScanStats* stats) {
+  const InProjParts in = ViewInProj(act.zxbcdt, b.dims);
+  const ScanInput scan = ViewScan(act.xbc, act.dt, b, sequences);
+  RmsNorm(hidden, b.norm.data(), b.eps, act.normed);  // (T, M)
+  MatMul(act.normed, WeightView(b.in_proj), act.zxbcdt,
+         {.bias = DataOrNull(b.in_proj_bias)});                        // (T, 2R+2GN+H)
+  CausalConvSilu(in.xbc, ViewConv(b), sequences, act.xbc);             // (T, R+2GN)  eq. 10
+  SoftplusClamp(in.dt, b.dt_bias.data(), b.dt_min, b.dt_max, act.dt);  // (T, H)
+  if (act.chunk_states) {
+    GHOST_CHECK(!stats);
+    SsmScanChunks(scan, act.y, act.chunk_states);  // (T, R)  eq. 2, 3
+  } else {
+    SsmScan(scan, act.y, stats);  // (T, R)  eq. 2, 3
+  }
+  GatedRmsNorm(act.y, in.z, b.gate_norm.data(), b.eps, b.norm_groups, act.gated);  // (T, R)
+}
+
+void ForwardBlock(const MambaBlock& b, View hidden, std::span<const SequenceSpan> sequences,
+                  const BlockActivations& act, const ScanStats* stats) {
+  ForwardMixer(b, hidden, sequences, act, stats);
+  MatMul(act.gated, WeightView(b.out_proj), hidden,
+         {.bias = DataOrNull(b.out_proj_bias), .accumulate = true});  // (T, M)  u += y W^T
+}
+
+}  // namespace ghost

@@ -1,0 +1,113 @@
+#include "train/parameters.h"
+
+#include <cmath>
+#include <string_view>
+
+#include "base/check.h"
+#include "base/rng.h"
+
+namespace ghost {
+namespace {
+
+constexpr int64_t kLine = 16;  // floats of a cache line
+
+// Everything that initialisation of a tensor may depend on.
+struct InitFacts {
+  double bound = 0;     // 1 / sqrt(fan-in)
+  double residual = 1;  // 1 / sqrt(layers)
+};
+
+using Draw = double (*)(Rng& rng, const InitFacts& facts);
+
+double One(Rng&, const InitFacts&) { return 1.0; }
+double Zero(Rng&, const InitFacts&) { return 0.0; }
+double Uniform(Rng& rng, const InitFacts& f) { return rng.Uniform(-f.bound, f.bound); }
+
+// Which rule a tensor follows is told by the end of its name; the first that fits.
+struct Rule {
+  std::string_view suffix;
+  Draw draw;
+};
+constexpr Rule kRules[] = {
+    {"A_log", [](Rng& rng, const InitFacts&) { return std::log(rng.Uniform(1.0, 16.0)); }},
+    {"dt_bias",
+     [](Rng& rng, const InitFacts&) {
+       const double dt = std::max(1e-4, std::exp(rng.Uniform(std::log(1e-3), std::log(1e-1))));
+       return dt + std::log(-std::expm1(-dt));  // softplus of it is dt
+     }},
+    {"mixer.D", One},
+    {"norm.weight", One},
+    {"norm_f.weight", One},
+    {"embeddings.weight", [](Rng& rng, const InitFacts&) { return 0.02 * rng.Normal(); }},
+    {"conv1d.weight", Uniform},
+    {"conv1d.bias", Uniform},
+    {".bias", Zero},
+    {"out_proj.weight", [](Rng& rng, const InitFacts& f) { return f.residual * Uniform(rng, f); }},
+    {"", Uniform},
+};
+
+Draw RuleFor(std::string_view name) {
+  for (const Rule& rule : kRules) {
+    if (name.ends_with(rule.suffix)) return rule.draw;
+  }
+  return Uniform;
+}
+
+}  // namespace
+
+ParameterLayout MakeParameterLayout(const ModelConfig& config) {
+  GHOST_CHECK(config.layout == Layout::kHuggingFace);
+  ParameterLayout layout;
+  ModelWeights none;
+  none.blocks.resize(static_cast<size_t>(config.num_layers()));
+  ForEachTensor(none, config, [&](Tensor&, const TensorRow& row) {
+    const int64_t count = row.shape.NumElements();
+    layout.rows.push_back({row.name, row.shape, layout.size, count, row.shape.rank() >= 2});
+    layout.size += (count + kLine - 1) / kLine * kLine;
+  });
+  return layout;
+}
+
+ModelWeights ViewWeights(const ParameterLayout& layout, const ModelConfig& config,
+                         const std::shared_ptr<const Buffer>& memory) {
+  GHOST_CHECK(memory->size() >= layout.size);
+  ModelWeights weights;
+  weights.blocks.resize(static_cast<size_t>(config.num_layers()));
+  size_t next = 0;
+  ForEachTensor(weights, config, [&](Tensor& slot, const TensorRow& row) {
+    const auto* bytes = reinterpret_cast<const std::byte*>(memory->data() + layout.rows[next++].offset);
+    slot = Tensor(DType::kF32, row.shape, std::shared_ptr<const std::byte>(memory, bytes));
+  });
+  if (config.tied_head) weights.head = weights.embedding;
+  return weights;
+}
+
+ModelGradients ViewGradients(const ParameterLayout& layout, const ModelConfig& config, float* memory) {
+  ModelGradients gradients;
+  gradients.blocks.resize(static_cast<size_t>(config.num_layers()));
+  size_t next = 0;
+  ForEachTensor(gradients, config, [&](View& slot, const TensorRow& row) {
+    const int64_t rows = row.shape.rank() == 1 ? 1 : row.shape[0];
+    slot = View(memory + layout.rows[next++].offset, rows, row.shape.NumElements() / rows);
+  });
+  if (config.tied_head) gradients.head = gradients.embedding;
+  return gradients;
+}
+
+void InitializeParameters(const ParameterLayout& layout, const ModelConfig& config, uint64_t seed,
+                          float* memory) {
+  InitFacts facts;
+  facts.residual = 1.0 / std::sqrt(static_cast<double>(config.num_layers()));
+  const double conv_bound = 1.0 / std::sqrt(static_cast<double>(config.blocks.front().conv_width));
+  uint64_t number = 0;
+  for (const ParameterRow& row : layout.rows) {
+    Rng rng(seed * 0x9e3779b97f4a7c15u + number++);
+    const bool conv_bias = row.name.ends_with("conv1d.bias");  // its fan-in is that of the weights
+    const int64_t fan_in = row.shape[row.shape.rank() - 1];
+    facts.bound = conv_bias ? conv_bound : 1.0 / std::sqrt(static_cast<double>(fan_in));
+    const Draw draw = RuleFor(row.name);
+    for (int64_t i = 0; i < row.count; ++i) memory[row.offset + i] = static_cast<float>(draw(rng, facts));
+  }
+}
+
+}  // namespace ghost

@@ -1,0 +1,56 @@
+#include "train/shapes.h"
+
+#include "base/error.h"
+
+namespace ghost {
+namespace {
+
+struct NamedShape {
+  std::string_view name;
+  int d_model, layers, groups;
+};
+constexpr NamedShape kShapes[] = {
+    {"tiny", 256, 8, 1},
+    {"tiny-g4", 256, 8, 4},
+    {"tiny-192", 192, 6, 1},
+    {"tiny-128", 128, 4, 1},
+};
+
+}  // namespace
+
+std::vector<std::string> TrainingShapeNames() {
+  std::vector<std::string> names;
+  for (const NamedShape& shape : kShapes) names.emplace_back(shape.name);
+  return names;
+}
+
+bool IsTrainingShape(std::string_view name) {
+  for (const NamedShape& shape : kShapes) {
+    if (shape.name == name) return true;
+  }
+  return false;
+}
+
+ModelConfig TrainingShape(std::string_view name, int vocab_size) {
+  for (const NamedShape& shape : kShapes) {
+    if (shape.name != name) continue;
+    ModelConfig config;
+    config.family = "mamba2";
+    config.d_model = shape.d_model;
+    config.vocab_size = config.token_count = vocab_size;
+    BlockDims dims;
+    dims.d_model = shape.d_model;
+    dims.head_dim = 64;
+    dims.num_heads = 2 * shape.d_model / dims.head_dim;
+    dims.conv_width = 4;
+    dims.group_begin = UniformGroups(shape.groups, 128);
+    config.blocks.assign(static_cast<size_t>(shape.layers), dims);
+    return config;
+  }
+  std::string known;
+  for (const std::string& known_name : TrainingShapeNames())
+    known += (known.empty() ? "" : ", ") + known_name;
+  throw Error(ErrorKind::kUsage, "unknown model shape", {.expected = known, .actual = std::string(name)});
+}
+
+}  // namespace ghost

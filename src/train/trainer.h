@@ -1,0 +1,83 @@
+// Next-token training of a Mamba2 model: batches, gradients, clipping, AdamW.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "base/json.h"
+#include "model/backward.h"
+#include "model/model.h"
+#include "train/adamw.h"
+#include "train/parameters.h"
+#include "train/schedule.h"
+#include "train/windows.h"
+
+namespace ghost {
+
+struct TrainerSettings {
+  Schedule schedule;
+  AdamWSettings adamw;
+  int64_t length = 512;     // L: tokens of a window
+  int64_t batch = 16;       // windows of an update
+  int64_t micro_batch = 8;  // windows that go through the model together
+  double clip = 1.0;        // largest gradient norm; 0 = none
+  uint64_t seed = 42;       // of the weights
+};
+
+struct ValidationPoint {
+  int64_t step = 0;  // updates done
+  double nll = 0;    // mean -log p per token
+};
+
+// What happened so far: one entry per update.
+struct TrainingHistory {
+  std::vector<double> losses;          // mean -log p per token, before the update
+  std::vector<double> gradient_norms;  // before clipping
+  std::vector<ValidationPoint> validations;
+};
+
+// One thread uses a Trainer at a time. Weights after every step are the same to the bit for every number of
+// threads, and the same whether a run was interrupted and resumed or not.
+class Trainer {
+ public:
+  // `source` must outlive it. Settings that cannot be are Error(kUsage).
+  Trainer(const ModelConfig& config, const TrainerSettings& settings, WindowSource& source);
+
+  // One update; windows [step * batch, (step + 1) * batch) of the source. An interruption (base/interrupt.h)
+  // leaves the trainer as it was before the call. A loss that is no number is Error(kUsage).
+  void Step();
+
+  // Mean -log p over all windows of L + 1 tokens that lie one behind the other in `windows`.
+  double MeanLoss(std::span<const int32_t> windows);
+
+  int64_t step() const { return step_; }  // updates done
+  const Model& model() const { return model_; }
+  const ParameterLayout& layout() const { return layout_; }
+  TrainingHistory& history() { return history_; }
+  const TrainingHistory& history() const { return history_; }
+
+  // Everything a later run needs, as a directory that appears whole or not at all, replacing an earlier one.
+  // `fingerprint` says what the result depends on.
+  void Save(const std::string& directory, const OrderedJson& fingerprint) const;
+  // Error(kUsage) for the state of another run, Error(kCorrupt) for a damaged one.
+  void Load(const std::string& directory, const OrderedJson& fingerprint);
+
+ private:
+  double AddGradients();
+
+  ModelConfig config_;
+  TrainerSettings settings_;
+  WindowSource& source_;
+  ParameterLayout layout_;
+  std::shared_ptr<Buffer> weights_;
+  Buffer gradients_;
+  ModelGradients gradient_views_;
+  AdamW optimizer_;
+  Model model_;  // aliases weights_; made anew after every update
+  BackwardPass pass_;
+  int64_t step_ = 0;
+  TrainingHistory history_;
+};
+
+}  // namespace ghost

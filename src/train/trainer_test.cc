@@ -1,0 +1,127 @@
+#include "train/trainer.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <filesystem>
+
+#include "base/error.h"
+#include "base/rng.h"
+#include "base/threads.h"
+#include "tests/support/temp_dir.h"
+#include "tests/support/tiny_config.h"
+
+namespace ghost {
+namespace {
+
+TrainerSettings SmallSettings() {
+  TrainerSettings s;
+  s.schedule = {.peak = 1e-2, .floor = 0.1, .warmup = 3, .steps = 40};
+  s.length = 20;
+  s.batch = 5;
+  s.micro_batch = 2;
+  return s;
+}
+
+CorpusWindows SmallCorpus() {
+  Rng rng(4);
+  std::vector<int32_t> ids;
+  for (int i = 0; i < 400; ++i) ids.push_back(static_cast<int32_t>(rng.Bits() % 50));
+  return CorpusWindows(ids, 20, 9);
+}
+
+std::vector<float> WeightsOf(const Trainer& trainer) {
+  std::vector<float> all;
+  ForEachTensor(trainer.model().weights(), trainer.model().config(),
+                [&](const Tensor& tensor, const TensorRow&) {
+                  const std::vector<float> values = ToFloats(tensor);
+                  all.insert(all.end(), values.begin(), values.end());
+                });
+  return all;
+}
+
+TEST(Trainer, MemorisesARepeatedSequence) {
+  std::vector<int32_t> ids;
+  for (int i = 0; i < 600; ++i) ids.push_back((i % 15) * 3);
+  CorpusWindows source(ids, 20, 1);
+  TrainerSettings settings = SmallSettings();
+  settings.schedule.steps = 60;
+  Trainer trainer(TinyConfig(2, 16), settings, source);
+  while (trainer.step() < 60) trainer.Step();
+  const std::vector<double>& losses = trainer.history().losses;
+  EXPECT_NEAR(losses.front(), std::log(50.0), 0.3);  // nothing known: all 50 ids alike
+  EXPECT_LT(losses.back(), 0.1);
+}
+
+TEST(Trainer, ResumedRunsAndAllThreadCountsGiveTheSameBits) {
+  const ModelConfig config = TinyConfig(2, 16);
+  CorpusWindows source = SmallCorpus();
+  const OrderedJson run = {{"what", "test"}};
+  SetThreads(1);
+  Trainer whole(config, SmallSettings(), source);
+  while (whole.step() < 12) whole.Step();
+
+  SetThreads(2);
+  const TempDir dir;
+  const std::string state = dir.File("state");
+  {
+    Trainer first(config, SmallSettings(), source);
+    while (first.step() < 3) first.Step();
+    first.Save(state, run);
+    while (first.step() < 7) first.Step();
+    first.history().validations.push_back({7, 1.25});
+    first.Save(state, run);  // replaces the earlier state
+    first.Step();            // lost
+  }
+  CorpusWindows again = SmallCorpus();
+  Trainer second(config, SmallSettings(), again);
+  second.Load(state, run);
+  EXPECT_EQ(second.step(), 7);
+  ASSERT_EQ(second.history().validations.size(), 1u);
+  EXPECT_EQ(second.history().validations[0].nll, 1.25);
+  while (second.step() < 12) second.Step();
+  SetThreads(0);
+  EXPECT_EQ(second.history().losses, whole.history().losses);
+  EXPECT_EQ(second.history().gradient_norms, whole.history().gradient_norms);
+  EXPECT_EQ(WeightsOf(second), WeightsOf(whole));
+}
+
+TEST(Trainer, StatesOfOtherRunsAndDamagedOnesAreRefused) {
+  CorpusWindows source = SmallCorpus();
+  const TempDir dir;
+  const std::string state = dir.File("state");
+  Trainer trainer(TinyConfig(1, 8), SmallSettings(), source);
+  trainer.Step();
+  trainer.Save(state, {{"lr", 1}});
+  EXPECT_THROW(trainer.Load(state, {{"lr", 2}}), Error);
+  EXPECT_THROW(trainer.Load(dir.File("nothing"), {{"lr", 1}}), Error);
+  Trainer other(TinyConfig(1, 9), SmallSettings(), source);
+  EXPECT_THROW(other.Load(state, {{"lr", 1}}), Error);
+  std::filesystem::resize_file(state + "/state.safetensors", 1000);
+  EXPECT_THROW(trainer.Load(state, {{"lr", 1}}), Error);
+}
+
+TEST(Trainer, MeanLossIsWhatAnUpdateReports) {
+  CorpusWindows source = SmallCorpus();
+  Trainer trainer(TinyConfig(1, 8), SmallSettings(), source);
+  std::vector<int32_t> windows(5 * 21);
+  for (int64_t i = 0; i < 5; ++i) {
+    source.Fill(i, std::span<int32_t>(windows).subspan(static_cast<size_t>(i) * 21, 21));
+  }
+  const double loss = trainer.MeanLoss(windows);
+  trainer.Step();
+  EXPECT_NEAR(trainer.history().losses[0], loss, 1e-6);
+}
+
+TEST(Trainer, SettingsThatCannotBeAreRefused) {
+  CorpusWindows source = SmallCorpus();
+  for (int64_t TrainerSettings::*field :
+       {&TrainerSettings::length, &TrainerSettings::batch, &TrainerSettings::micro_batch}) {
+    TrainerSettings settings = SmallSettings();
+    settings.*field = 0;
+    EXPECT_THROW(Trainer(TinyConfig(1, 8), settings, source), Error);
+  }
+}
+
+}  // namespace
+}  // namespace ghost

@@ -1,0 +1,99 @@
+#include "train/write_model.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+
+#include "base/atomic_directory.h"
+#include "base/file.h"
+#include "io/safetensors.h"
+#include "model/checkpoint_files.h"
+#include "model/convert_tensor.h"
+
+namespace ghost {
+namespace {
+
+void CopyTokenizer(const std::string& from, const std::string& to) {
+  const std::filesystem::path path(from);
+  CopyTokenizerFiles(DirectoryExists(from) ? from : path.parent_path().string(), to);
+  // A file by another name is still the tokenizer.
+  if (!DirectoryExists(from)) WriteFileAtomically(to + "/tokenizer.json", ReadFile(from));
+}
+
+std::string CurveTable(const OrderedJson& curve) {
+  std::string table = "| step | loss |\n|---:|---:|\n";
+  const size_t stride = std::max<size_t>(1, curve.size() / 20);
+  for (size_t i = stride - 1; i < curve.size(); i += stride) {
+    table +=
+        fmt::format("| {} | {:.4f} |\n", curve[i]["step"].get<int64_t>(), curve[i]["loss"].get<double>());
+  }
+  return table;
+}
+
+std::string ValidationTable(const OrderedJson& points) {
+  if (points.empty()) return "";
+  std::string table =
+      "\nOn held-out text:\n\n| step | loss | perplexity | bits per byte |\n|---:|---:|---:|---:|\n";
+  const size_t stride = (points.size() + 19) / 20;
+  for (size_t i = (points.size() - 1) % stride; i < points.size(); i += stride) {
+    table += fmt::format("| {} | {:.4f} | {:.3f} | {:.4f} |\n", points[i]["step"].get<int64_t>(),
+                         points[i]["nll"].get<double>(), points[i]["perplexity"].get<double>(),
+                         points[i]["bits_per_byte"].get<double>());
+  }
+  return table;
+}
+
+}  // namespace
+
+OrderedJson ThinLossCurve(const std::vector<double>& losses, size_t points) {
+  OrderedJson curve = OrderedJson::array();
+  const size_t stretch = (losses.size() + points - 1) / std::max<size_t>(points, 1);
+  for (size_t begin = 0; begin < losses.size(); begin += stretch) {
+    const size_t end = std::min(losses.size(), begin + stretch);
+    double sum = 0;
+    for (size_t i = begin; i < end; ++i) sum += losses[i];
+    curve.push_back({{"step", end}, {"loss", sum / static_cast<double>(end - begin)}});
+  }
+  return curve;
+}
+
+std::string MakeTrainingCard(const TrainingCardFacts& f) {
+  const BlockDims& dims = f.config.blocks.front();
+  const OrderedJson& d = f.document;
+  std::string settings;
+  for (const auto& [name, value] : d["settings"].items())
+    settings += fmt::format("- {}: {}\n", name, value.dump());
+  return fmt::format(
+      "---\nlibrary_name: transformers\npipeline_tag: text-generation\n---\n\n"
+      "# A small Mamba2 language model\n\n"
+      "{:.2f} M parameters: d_model {}, {} layers, {} heads of {}, N = {}, {} group{}, vocabulary {}. "
+      "Trained "
+      "from scratch by ghost {} on {} tokens.\n\n"
+      "## Training\n\n{}\n{}{}\n## Use\n\n    ghost generate PATH --prompt \"Once upon a time\"\n\n"
+      "Made with:\n\n    {}\n",
+      static_cast<double>(f.parameters) / 1e6, f.config.d_model, f.config.num_layers(), dims.num_heads,
+      dims.head_dim, dims.max_group_size(), dims.num_groups(), dims.num_groups() == 1 ? "" : "s",
+      f.config.vocab_size, d["ghost_version"].get<std::string>(), d["tokens"].get<int64_t>(), settings,
+      CurveTable(d["loss_curve"]), ValidationTable(d["validations"]), f.command);
+}
+
+void WriteTrainedModel(const Trainer& trainer, const TrainedOutput& output) {
+  const Model& model = trainer.model();
+  AtomicDirectory directory(output.path, output.force);
+  std::map<std::string, Tensor> tensors;
+  ForEachTensor(model.weights(), model.config(), [&](const Tensor& tensor, const TensorRow& row) {
+    tensors[row.name] = row.is_matrix ? ConvertTensor(tensor, output.dtype, row.name) : tensor;
+  });
+  SaveSafetensors(directory.path() + "/model.safetensors", tensors, {{"format", "pt"}});
+  OrderedJson config = MakeHuggingFaceConfig(model.config());
+  config["torch_dtype"] = output.dtype == DType::kF32 ? "float32" : "bfloat16";
+  WriteFileAtomically(directory.path() + "/config.json", config.dump(2) + "\n");
+  CopyTokenizer(output.tokenizer, directory.path());
+  WriteFileAtomically(directory.path() + "/training.json", output.document.dump(2) + "\n");
+  WriteFileAtomically(directory.path() + "/README.md", output.model_card);
+  directory.Commit();
+}
+
+}  // namespace ghost
