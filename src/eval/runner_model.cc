@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "base/check.h"
 #include "base/interrupt.h"
@@ -13,9 +14,9 @@ namespace {
 
 // Logits are computed for this many rows at a time: 50 MB for a vocabulary of 50 288.
 constexpr size_t kLogitRows = 256;
-// A state copy costs about one token's time, and pieces of a few tokens make short passes.
+// Going on from a state costs about as much as running a token, and pieces of a few tokens make short passes.
 constexpr int64_t kMinShared = 4;
-constexpr int64_t kStateBytes = int64_t{1} << 30;
+constexpr int64_t kStateBytes = int64_t{512} << 20;  // what the states of an automatic batch may take
 constexpr int kMaxBatch = 64;
 
 // States to be filled before a pass: with zeros or from another one.
@@ -35,10 +36,9 @@ void FillStates(std::span<const Fill> fills) {
   });
 }
 
-// Half of the states run, the other half waits for children to go on from them.
 int AutomaticBatch(const ModelConfig& config) {
   const int64_t bytes = std::max<int64_t>(1, SequenceState(config).bytes());
-  return static_cast<int>(std::clamp<int64_t>(kStateBytes / (2 * bytes), 2, kMaxBatch));
+  return static_cast<int>(std::clamp<int64_t>(kStateBytes / bytes, 2, kMaxBatch));
 }
 
 }  // namespace
@@ -59,11 +59,10 @@ SequenceState* RunnerModel::TakeState() {
   return state;
 }
 
-// Takes nodes off the stack `ready` until the pass is full, and gives each its state. A node too long for one
-// pass stays on top of the stack and goes on in the next.
+// Takes nodes off the stack `ready` until the pass is full. A node too long for one pass stays on top of the
+// stack and goes on in the next.
 std::vector<RunnerModel::Piece> RunnerModel::TakePieces(const PrefixPlan& plan, std::vector<NodeRun>& runs,
                                                         std::vector<int>& ready) {
-  const auto most_states = static_cast<size_t>(2 * batch_);
   std::vector<Piece> pieces;
   std::vector<Fill> fills;
   int64_t rows = 0;
@@ -73,19 +72,26 @@ std::vector<RunnerModel::Piece> RunnerModel::TakePieces(const PrefixPlan& plan, 
     NodeRun& run = runs[static_cast<size_t>(index)];
     NodeRun* parent = node.parent < 0 ? nullptr : &runs[static_cast<size_t>(node.parent)];
     const int64_t left = static_cast<int64_t>(node.tokens.size()) - run.done;
-    const bool takes_over = parent != nullptr && parent->children_left == 1;
-    const bool state_free =
-        run.state != nullptr || takes_over || !free_states_.empty() || states_.size() < most_states;
+    // Where a leaf ends, nobody goes on: it needs no state of its own unless it takes several passes.
+    const bool passing = node.children.empty() && run.state == nullptr && left <= kPassRows;
+    const bool takes_over = !passing && parent != nullptr && parent->children_left == 1;
+    const bool state_there = passing || run.state != nullptr || takes_over || !free_states_.empty() ||
+                             states_.size() < static_cast<size_t>(batch_);
     // The first node always runs, so that there is progress however deep the tree and small the batch.
-    if (!pieces.empty() && (rows + left > kPassRows || !state_free)) break;
-    if (run.state == nullptr) {
-      run.state = takes_over ? parent->state : TakeState();
-      if (!takes_over) fills.push_back({run.state, parent != nullptr ? parent->state : nullptr});
-      if (parent != nullptr) parent->children_left -= 1;
-      run.children_left = node.children.size();
-    }
+    if (!pieces.empty() && (rows + left > kPassRows || !state_there)) break;
+
     const int64_t length = std::min(left, kPassRows);
-    pieces.push_back({index, run.done, length, rows});
+    Piece piece{index, run.done, length, rows, nullptr, parent != nullptr ? parent->state : nullptr};
+    if (!passing && run.state == nullptr) {
+      run.state = takes_over ? std::exchange(parent->state, nullptr) : TakeState();
+      if (!takes_over) fills.push_back({run.state, piece.start});
+    }
+    if (run.done == 0) {
+      run.children_left = node.children.size();
+      if (parent != nullptr) parent->children_left -= 1;
+    }
+    piece.state = run.state;
+    pieces.push_back(piece);
     rows += length;
     run.done += length;
     if (length < left) break;  // the pass is full
@@ -93,6 +99,26 @@ std::vector<RunnerModel::Piece> RunnerModel::TakePieces(const PrefixPlan& plan, 
   }
   FillStates(fills);
   return pieces;
+}
+
+// After a pass: children of nodes that are through become ready, and states that nobody goes on from free.
+int64_t RunnerModel::FinishPieces(const PrefixPlan& plan, std::span<const Piece> pieces,
+                                  std::vector<NodeRun>& runs, std::vector<int>& ready) {
+  int64_t ended = 0;  // requests
+  const auto release = [&](NodeRun& run) {
+    if (run.state != nullptr && run.children_left == 0)
+      free_states_.push_back(std::exchange(run.state, nullptr));
+  };
+  for (auto piece = pieces.rbegin(); piece != pieces.rend(); ++piece) {
+    const PlanNode& node = plan.nodes[static_cast<size_t>(piece->node)];
+    NodeRun& run = runs[static_cast<size_t>(piece->node)];
+    if (node.parent >= 0) release(runs[static_cast<size_t>(node.parent)]);
+    if (run.done < static_cast<int64_t>(node.tokens.size())) continue;
+    ended += node.requests_ended;
+    ready.insert(ready.end(), node.children.rbegin(), node.children.rend());
+    release(run);
+  }
+  return ended;
 }
 
 void RunnerModel::ScorePieces(const PrefixPlan& plan, std::span<const Piece> pieces, ConstView hidden,
@@ -164,20 +190,13 @@ std::vector<TokenScore> RunnerModel::Score(std::span<const TokenRequest> request
     const std::vector<Piece> pieces = TakePieces(plan, runs, ready);
     std::vector<SequenceInput> inputs;
     for (const Piece& piece : pieces) {
-      inputs.push_back({plan.nodes[static_cast<size_t>(piece.node)].tokens.subspan(
-                            static_cast<size_t>(piece.begin), static_cast<size_t>(piece.length)),
-                        runs[static_cast<size_t>(piece.node)].state});
+      const std::span<const int32_t> tokens = plan.nodes[static_cast<size_t>(piece.node)].tokens;
+      inputs.push_back({tokens.subspan(static_cast<size_t>(piece.begin), static_cast<size_t>(piece.length)),
+                        piece.state, piece.start});
       tokens_run_ += piece.length;
     }
     ScorePieces(plan, pieces, runner_.Forward(inputs), answers);
-    for (auto piece = pieces.rbegin(); piece != pieces.rend(); ++piece) {
-      const PlanNode& node = plan.nodes[static_cast<size_t>(piece->node)];
-      NodeRun& run = runs[static_cast<size_t>(piece->node)];
-      if (run.done < static_cast<int64_t>(node.tokens.size())) continue;
-      ended += node.requests_ended;
-      ready.insert(ready.end(), node.children.rbegin(), node.children.rend());
-      if (node.children.empty()) GiveBack(run.state);
-    }
+    ended += FinishPieces(plan, pieces, runs, ready);
     if (done) done(ended, static_cast<int64_t>(requests.size()));
   }
   std::vector<TokenScore> scores;

@@ -16,7 +16,7 @@ namespace ghost {
 
 struct RunnerModelOptions {
   bool share_prefixes = true;
-  int batch = 0;             // most sequences of one pass; 0 = as many as the states may fill a gigabyte with
+  int batch = 0;             // most sequences of one pass; 0 = as many as have states of 512 MiB together
   int32_t token_limit = -1;  // ids from here on are never generated (padding rows); -1 = the vocabulary
 };
 
@@ -42,14 +42,16 @@ class RunnerModel final : public TokenModel {
   // What a pass runs of one node, and where its rows are.
   struct Piece {
     int node = -1;
-    int64_t begin = 0, length = 0;  // rows of the node
-    int64_t row = 0;                // first row in the pass
+    int64_t begin = 0, length = 0;         // rows of the node
+    int64_t row = 0;                       // first row in the pass
+    SequenceState* state = nullptr;        // its own; null for those whose end nobody needs
+    const SequenceState* start = nullptr;  // where it goes on from; null: from nothing
   };
   // Where a node stands.
   struct NodeRun {
     int64_t done = 0;                // rows that have run
-    SequenceState* state = nullptr;  // behind them; kept until all children have taken it
-    size_t children_left = 0;
+    SequenceState* state = nullptr;  // behind them; kept until all children have started from it
+    size_t children_left = 0;        // that have not
   };
 
   // A sequence that is being continued.
@@ -61,6 +63,8 @@ class RunnerModel final : public TokenModel {
   };
 
   std::vector<Piece> TakePieces(const PrefixPlan& plan, std::vector<NodeRun>& runs, std::vector<int>& ready);
+  int64_t FinishPieces(const PrefixPlan& plan, std::span<const Piece> pieces, std::vector<NodeRun>& runs,
+                       std::vector<int>& ready);
   void ScorePieces(const PrefixPlan& plan, std::span<const Piece> pieces, ConstView hidden, Answers& answers);
   // One pass over as many of them as fit; the next token of each whose prompt is through goes to `accept`.
   void ContinueAll(std::vector<Continuation>& active, int64_t max_tokens, const AcceptFn& accept);

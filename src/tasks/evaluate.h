@@ -58,7 +58,8 @@ struct EvalOptions {
     visit(bos, OptionInfo{"bos", "start texts with BOS: none, auto (what the tokenizer says) or always"});
     visit(prefix_token,
           OptionInfo{"prefix-token", "id that stands for an empty context; -1 = BOS, else end-of-text"});
-    visit(batch, OptionInfo{"batch", "most sequences of a pass; 0 = as many as fit their states in 1 GB"});
+    visit(batch,
+          OptionInfo{"batch", "most sequences of a pass; 0 = as many as have states of 512 MiB together"});
     visit(no_sharing, OptionInfo{"no-sharing", "run every request from its first token; for comparison"});
     visit(allow_code_execution,
           OptionInfo{"allow-code-execution", "run the programs of humaneval, in a sandbox (bubblewrap)"});
