@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "eval/sandbox.h"
 #include "tests/support/scripted_task.h"
 
 namespace ghost {
@@ -35,6 +36,25 @@ TEST_F(ScriptedTask, HumanEvalCutsCompletionsAndWritesPrograms) {
   EXPECT_THROW(Run(kHumanEvalTask, file, {.programs = folder}), Error);
   EXPECT_TRUE(scripted.prompts.empty());
   EXPECT_NO_THROW(Run(kHumanEvalTask, file, {.programs = folder, .force = true}));
+}
+
+TEST_F(ScriptedTask, HumanEvalRunsProgramsWhenAsked) {
+  if (!WhyNoSandbox().empty()) GTEST_SKIP() << "programs cannot be run here: " << WhyNoSandbox();
+  const std::string problem =
+      R"({"task_id": "HumanEval/0", "prompt": "def f():\n", "entry_point": "f", "canonical_solution": "", "test": "def check(c):\n    assert c() == 1\n"})"
+      "\n";
+  const std::string file = dir.Write("h.jsonl", problem + problem + problem + problem);
+  for (const char* completion :
+       {"    return 1\n\nif x:", "    return 2\n", "    return 1\n#", "    exit(0)\n"})
+    scripted.continuations.push_back(tokenizer.Encode(completion));
+  const TaskResult r = Run(kHumanEvalTask, file, {.allow_code_execution = true, .code_seconds = 20.0});
+  EXPECT_EQ(r.details["executed"], true);
+  EXPECT_FALSE(r.details.contains("programs"));  // nothing is written unless asked for
+  EXPECT_DOUBLE_EQ(MetricOf(r, "pass@1").value, 0.5);
+  EXPECT_DOUBLE_EQ(*MetricOf(r, "pass@1").standard_error, std::sqrt(1.0 / 3) / 2);
+  EXPECT_EQ(r.samples[0]["outcome"], "passed");
+  EXPECT_EQ(r.samples[1]["outcome"], "failed");
+  EXPECT_EQ(r.samples[3]["outcome"], "failed");
 }
 
 TEST_F(ScriptedTask, HumanEvalLeavesRoomForNewTokens) {
