@@ -15,6 +15,7 @@
 #include "tasks/document.h"
 #include "tasks/model_source.h"
 #include "tasks/random_model.h"
+#include "text/recall.h"
 #include "text/text_file.h"
 #include "text/tokenizer.h"
 #include "train/corpus.h"
@@ -96,6 +97,16 @@ OrderedJson DescribeValidations(const std::vector<ValidationPoint>& points, cons
   return list;
 }
 
+// Recall documents of the training split, each a pure function of the number the source asks with.
+GeneratedWindows RecallWindows(const Tokenizer& tokenizer, uint64_t seed) {
+  const auto make = [&tokenizer](uint64_t number) {
+    const auto high = static_cast<uint32_t>(number >> 32) & kMaxRecallSeed;
+    const uint64_t train_seed = RecallSeed(RecallSplit::kTrain, high, static_cast<uint32_t>(number));
+    return tokenizer.Encode(MakeRecallDocument(train_seed).text);
+  };
+  return GeneratedWindows(make, tokenizer.TokenToId("<|endoftext|>").value_or(-1), seed);
+}
+
 TrainerSettings SettingsOf(const TrainOptions& o) {
   TrainerSettings s;
   s.schedule = {.peak = o.lr, .floor = o.lr_floor, .warmup = o.warmup, .steps = o.steps};
@@ -175,7 +186,6 @@ void CheckOptions(const TrainOptions& o) {
     throw Error(ErrorKind::kUsage, "bad value of --recall-fraction",
                 {.expected = "0 to 1", .actual = fmt::format("{}", o.recall_fraction)});
   }
-  if (o.recall_fraction > 0.0) throw Error(ErrorKind::kUnsupported, "--recall-fraction has no generator yet");
 }
 
 std::string CommandOf(const TrainOptions& options) {
@@ -207,7 +217,9 @@ OrderedJson Train(const TrainOptions& options) {
   std::vector<int32_t> tokens = LoadTokens(tokenizer, options.corpus, "tokenize");
   const Validation validation = LoadValidation(options, tokenizer);
   const OrderedJson run = DescribeRun(options, config, tokens, validation);
-  CorpusWindows source(std::move(tokens), options.length, options.seed);
+  CorpusWindows prose(std::move(tokens), options.length, options.seed);
+  GeneratedWindows recall = RecallWindows(tokenizer, options.seed);
+  MixedWindows source(prose, recall, options.recall_fraction);
   Trainer trainer(config, SettingsOf(options), source);
   const std::string state = options.output + ".state";
   if (options.resume && DirectoryExists(state)) trainer.Load(state, run);
@@ -217,8 +229,8 @@ OrderedJson Train(const TrainOptions& options) {
   document["settings"] = run;
   document["parameters"] = CountParameters(config);
   document["tokens"] = options.steps * options.batch * options.length;
-  document["epochs"] =
-      static_cast<double>(options.steps * options.batch) / static_cast<double>(source.windows_per_epoch());
+  document["epochs"] = (1.0 - options.recall_fraction) * static_cast<double>(options.steps * options.batch) /
+                       static_cast<double>(prose.windows_per_epoch());
   document["final_loss"] = trainer.history().losses.back();
   document["loss_curve"] = ThinLossCurve(trainer.history().losses, kCurvePoints);
   document["validations"] = DescribeValidations(trainer.history().validations, validation);
