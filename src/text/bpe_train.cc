@@ -39,6 +39,8 @@ class Trainer {
       MergeEverywhere(best);
       if (progress) progress(static_cast<int64_t>(vocabulary_.tokens.size()), vocab_size);
     }
+    // Encoding applies the merges in the same order, so words now stand as it would leave them.
+    for (const Word& word : words_) vocabulary_.corpus_tokens += word.count * static_cast<int64_t>(word.size);
     return std::move(vocabulary_);
   }
 
