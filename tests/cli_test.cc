@@ -120,6 +120,8 @@ INSTANTIATE_TEST_SUITE_P(
         Refused{"bench_both", {"bench", kBf16Case, "--shape", "mamba2-130m"}, 64, "--shape"},
         Refused{"bench_unknown_shape", {"bench", "--shape", "mamba9"}, 64, "mamba2-130m"},
         Refused{"bench_bad_batch", {"bench", kBf16Case, "--batch", "1,x"}, 64, "--batch"},
+        Refused{"bench_no_samples", {"bench", kBf16Case, "--calibration", "--samples", "0"}, 64, "sample"},
+        Refused{"bench_bad_method", {"bench", kBf16Case, "--calibration", "--methods", "x"}, 64, "ghost"},
         Refused{"bench_bad_repeats", {"bench", kBf16Case, "--repeats", "0"}, 64, "repeats"},
         Refused{"random_bad_dtype",
                 {"random-model", "--shape", "mamba2-130m", "--dtype", "int4", "--output", "no/x"},
@@ -290,6 +292,20 @@ TEST(Cli, RandomModelLoadsAndBenchComparesTwo) {
     EXPECT_GT(bench["limits"][limit].get<double>(), 0.0) << limit;
   }
   for (const Json& row : bench["rows"]) EXPECT_GT(row["tokens_per_second"].get<double>(), 0.0);
+}
+
+TEST(Cli, BenchMeasuresWhatPruningCosts) {
+  const Json bench = RunJson({"bench", kBf16Case, "--calibration", "--samples", "3", "--length", "20",
+                              "--repeats", "2", "--methods", "ghost,random,taylor,sparsegpt", "--quiet"});
+  ExpectDocument(bench, "ghost.bench/1");
+  ASSERT_EQ(bench["calibration"].size(), 5u);
+  EXPECT_EQ(bench["calibration"][0]["method"], "forward");
+  EXPECT_EQ(bench["calibration"][0]["times_forward"], 1.0);
+  for (const Json& row : bench["calibration"]) {
+    EXPECT_EQ(row["seconds"].size(), 2u);
+    EXPECT_GT(row["times_forward"].get<double>(), 0.0);
+    EXPECT_GT(row["peak_anonymous_bytes"].get<int64_t>(), 0);
+  }
 }
 
 }  // namespace

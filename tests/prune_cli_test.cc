@@ -159,11 +159,124 @@ INSTANTIATE_TEST_SUITE_P(
         RefusedPrune{"too_short", {"--calibration", ".gitignore", "--tokenizer", kBytes}, 64, "too short"},
         RefusedPrune{"calibration_missing", {"--calibration", "no.txt", "--tokenizer", kBytes}, 66, "no.txt"},
         RefusedPrune{"not_text", {"--calibration", kTokens, "--tokenizer", kBytes}, 65, "UTF-8"},
+        RefusedPrune{"sparsegpt_removed",
+                     {"--input", kTokens, "--method", "sparsegpt", "--remove"},
+                     64,
+                     "single weights"},
+        RefusedPrune{"sparsegpt_without_data", {"--method", "sparsegpt"}, 64, "--calibration"},
+        RefusedPrune{"mask_file_missing", {"--mask-file", "no.json"}, 66, "no.json"},
+        RefusedPrune{"mask_file_of_nothing", {"--mask-file", "CMakePresets.json"}, 65, "layers"},
         RefusedPrune{"bad_sampler",
                      {"--calibration", "README.md", "--tokenizer", kBytes, "--sampler", "x"},
                      64,
                      "sampler"}),
     [](const auto& test) { return std::string(test.param.name); });
+
+// A copy of a golden case with one tensor replaced.
+std::string MakeAltered(const TempDir& dir, const std::string& tensor, float value) {
+  const std::string from = "tests/golden/m2_g1_n16_tied", to = dir.File("altered");
+  std::filesystem::create_directory(to);
+  std::filesystem::copy_file(from + "/config.json", to + "/config.json");
+  std::map<std::string, Tensor> tensors;
+  for (const auto& [name, stored] : ReadSafetensors(from + "/model.safetensors").tensors)
+    tensors[name] = stored.tensor;
+  std::vector<float> values = ToFloats(tensors.at(tensor));
+  values[values.size() / 2] = value;
+  tensors[tensor] = MakeTensor(tensors[tensor].shape(), values);
+  SaveSafetensors(to + "/model.safetensors", tensors, {{"format", "pt"}});
+  return to;
+}
+
+TEST(PruneCli, AWeightThatIsNotANumberIsNamedAndNothingWritten) {
+  const TempDir dir;
+  const std::string model = MakeAltered(dir, "backbone.layers.1.mixer.in_proj.weight", NAN);
+  for (const char* method : {"ghost", "ghost-legacy", "taylor", "sparsegpt"}) {
+    const RunResult run =
+        RunGhost({"prune", model, "--input", "tests/golden/m2_g1_n16_tied/expected.safetensors", "--method",
+                  method, "--output", dir.File("out"), "--quiet"});
+    EXPECT_EQ(run.exit_code, 65) << method << run.err;
+    EXPECT_THAT(run.err, HasSubstr("layer")) << method;
+    EXPECT_FALSE(std::filesystem::exists(dir.File("out"))) << method;
+    EXPECT_FALSE(std::filesystem::exists(dir.File("out.journal"))) << method;
+  }
+}
+
+TEST(PruneCli, TokensOutsideTheVocabularyAreRefused) {
+  const TempDir dir;
+  const std::vector<int64_t> ids = {1, 2, 1000000, 3};
+  SaveSafetensors(dir.File("ids.safetensors"), {{"input_ids", MakeTensor(Shape{1, 4}, ids)}}, {});
+  const RunResult run = RunGhost({"prune", "tests/golden/m2_g1_n16_tied", "--input",
+                                  dir.File("ids.safetensors"), "--output", dir.File("out"), "--quiet"});
+  EXPECT_EQ(run.exit_code, 64) << run.err;
+  EXPECT_THAT(run.err, HasSubstr("1000000"));
+  EXPECT_FALSE(std::filesystem::exists(dir.File("out")));
+}
+
+TEST(PruneCli, AModelOfAnotherKindIsRefused) {
+  const TempDir dir;
+  for (const char* config :
+       {R"({"model_type": "llama", "architectures": ["LlamaForCausalLM"], "hidden_size": 8})",
+        R"({"model_type": "mamba2", "hidden_size": 32, "num_hidden_layers": 0, "vocab_size": 50})"}) {
+    const std::string model = dir.File("other");
+    std::filesystem::create_directories(model);
+    WriteFileAtomically(model + "/config.json", config);
+    const RunResult run = RunGhost({"prune", model, "--method", "random", "--output", dir.File("out")});
+    EXPECT_EQ(run.exit_code, 65) << run.err;
+    EXPECT_THAT(run.err, HasSubstr("config.json"));
+    EXPECT_FALSE(std::filesystem::exists(dir.File("out")));
+  }
+}
+
+TEST(PruneCli, AFullDiskLeavesNothing) {
+  const TempDir dir;
+  const std::vector<std::string> arguments = {"prune",    "tests/golden/m2_g1_n128_bf16",
+                                              "--input",  "tests/golden/m2_g1_n128_bf16/expected.safetensors",
+                                              "--output", dir.File("out"),
+                                              "--quiet"};
+  for (const size_t room : {size_t{100}, size_t{60000}}) {  // fails in the journal, and in the weights
+    const RunResult run = RunGhost(arguments, {.max_file_size = room});
+    EXPECT_EQ(run.exit_code, 74) << run.err;
+    EXPECT_TRUE(std::filesystem::is_empty(dir.path())) << room;
+  }
+}
+
+TEST(PruneCli, SparseGptKeepsShapesAndDropsWeights) {
+  const TempDir dir;
+  for (const std::string name : {"m2_g1_n128_bf16", "m2_g2_n64_bias_dtlimit", "ss_orig_f16"}) {
+    const std::string model = "tests/golden/" + name, out = dir.File(name);
+    const RunResult run = RunGhost({"prune", model, "--input", model + "/expected.safetensors", "--method",
+                                    "sparsegpt", "--sparsity", "0.5", "--output", out, "--quiet"});
+    ASSERT_EQ(run.exit_code, 0) << run.err;
+    const Json document = LoadJson(out + "/ghost.json");
+    EXPECT_EQ(document["state_bytes_after"], document["state_bytes_before"]);
+    double left = 0.0, count = 0.0;
+    for (const Json& layer : document["layers"]) {
+      for (const Json& group : layer["scores"]) {
+        for (const Json& share : group) left += share.get<double>(), ++count;
+      }
+    }
+    EXPECT_NEAR(left / count, 0.5, 0.01) << name;
+    EXPECT_EQ(RunGhost({"inspect", out, "--json"}).exit_code, 0);
+  }
+}
+
+TEST(PruneCli, AMaskFileIsObeyed) {
+  const TempDir dir;
+  const std::string model = "tests/golden/m2_g2_n64_bias_dtlimit";
+  ASSERT_EQ(RunGhost({"prune", model, "--input", model + "/expected.safetensors", "--output", dir.File("a"),
+                      "--quiet"})
+                .exit_code,
+            0);
+  const RunResult run = RunGhost(
+      {"prune", model, "--mask-file", dir.File("a/ghost.json"), "--output", dir.File("b"), "--quiet"});
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_EQ(ReadFile(dir.File("a/model.safetensors")), ReadFile(dir.File("b/model.safetensors")));
+  EXPECT_EQ(LoadJson(dir.File("b/ghost.json"))["pruning"]["method"], "mask-file");
+  // A mask of another model.
+  const RunResult other = RunGhost({"prune", "tests/golden/m2_g1_n16_tied", "--mask-file",
+                                    dir.File("a/ghost.json"), "--output", dir.File("c"), "--quiet"});
+  EXPECT_EQ(other.exit_code, 65) << other.err;
+}
 
 TEST(PruneCli, ExistingOutputIsKeptWithoutForce) {
   const TempDir dir;

@@ -17,6 +17,8 @@ packages=(
   "libopenblas-serial-dev:a second matrix product, to measure ours against"
   "libpcre2-dev:regular expressions of tokenizers"
   "libutf8proc-dev:Unicode normalisation and categories"
+  "zlib1g-dev:texts packed with gzip"
+  "liblzma-dev:texts packed with xz"
   "libxxhash-dev:content hashes"
   "libssl-dev:SHA-256 in tests"
   "libgtest-dev:tests"

@@ -2,6 +2,7 @@
 
 #include <sys/resource.h>
 
+#include <chrono>
 #include <fstream>
 #include <string>
 
@@ -19,6 +20,27 @@ int64_t AnonymousRssBytes() {
     if (line.starts_with("RssAnon:")) return std::stoll(line.substr(8)) * 1024;
   }
   return 0;
+}
+
+PeakAnonymousRss::PeakAnonymousRss()
+    : watcher_([this] {
+        while (!stop_) {
+          bytes();
+          std::this_thread::sleep_for(std::chrono::milliseconds(5));
+        }
+      }) {}
+
+PeakAnonymousRss::~PeakAnonymousRss() {
+  stop_ = true;
+  watcher_.join();
+}
+
+int64_t PeakAnonymousRss::bytes() {
+  const int64_t now = AnonymousRssBytes();
+  int64_t seen = peak_;
+  while (now > seen && !peak_.compare_exchange_weak(seen, now)) {
+  }
+  return peak_;
 }
 
 }  // namespace ghost

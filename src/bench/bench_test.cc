@@ -6,12 +6,12 @@
 namespace ghost {
 namespace {
 
-TEST(Samples, BestMeanAndSpread) {
-  const Samples samples{{1.0, 2.0, 3.0}};
-  EXPECT_EQ(samples.Best(), 1.0);
-  EXPECT_EQ(samples.Mean(), 2.0);
-  EXPECT_EQ(samples.Deviation(), 1.0);
-  EXPECT_EQ(Samples{{5.0}}.Deviation(), 0.0);
+TEST(Timings, BestMeanAndSpread) {
+  const Timings timings{{1.0, 2.0, 3.0}};
+  EXPECT_EQ(timings.Best(), 1.0);
+  EXPECT_EQ(timings.Mean(), 2.0);
+  EXPECT_EQ(timings.Deviation(), 1.0);
+  EXPECT_EQ(Timings{{5.0}}.Deviation(), 0.0);
 }
 
 TEST(ModelBench, CountsWorkAsTheFormulasSay) {
@@ -27,7 +27,7 @@ TEST(ModelBench, CountsWorkAsTheFormulasSay) {
 
   const std::vector<BenchRow> rows = RunBench({&model, &model}, {Phase::kDecode, 2, 3}, /*repeats=*/2);
   ASSERT_EQ(rows.size(), 2u);
-  EXPECT_EQ(rows[0].samples.seconds.size(), 2u);
+  EXPECT_EQ(rows[0].timings.seconds.size(), 2u);
   EXPECT_EQ(rows[0].cost.weight_bytes, 3.0 * decode.weight_bytes);  // once per step
   EXPECT_EQ(rows[0].cost.matrix_flops, 2.0 * decode.matrix_flops);  // 3 steps x 2 sequences
   const BenchRow timed{
@@ -47,7 +47,7 @@ TEST(ModelBench, PrefillRunsAndCostsItsHeadRowsOnly) {
   const Model model = MakeRandomModel(config, DType::kBF16, 1);
   const BenchRow row = RunBench({&model}, {Phase::kPrefill, 2, 5}, /*repeats=*/1).front();
   EXPECT_EQ(row.cost.matrix_flops, 10.0 * 2.0 * 768 * (3352 + 1536) + 2.0 * 2.0 * 768 * 64);
-  EXPECT_GT(row.samples.Best(), 0.0);
+  EXPECT_GT(row.timings.Best(), 0.0);
 }
 
 }  // namespace

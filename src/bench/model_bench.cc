@@ -70,13 +70,13 @@ class Subject {
 std::string_view NameOf(Phase phase) { return phase == Phase::kPrefill ? "prefill" : "decode"; }
 
 double BenchRow::tokens_per_second() const {
-  return static_cast<double>(what.batch * what.tokens) / samples.Best();
+  return static_cast<double>(what.batch * what.tokens) / timings.Best();
 }
-double BenchRow::gflops() const { return cost.matrix_flops / samples.Best() / 1e9; }
-double BenchRow::gbytes() const { return (cost.weight_bytes + cost.state_bytes) / samples.Best() / 1e9; }
+double BenchRow::gflops() const { return cost.matrix_flops / timings.Best() / 1e9; }
+double BenchRow::gbytes() const { return (cost.weight_bytes + cost.state_bytes) / timings.Best() / 1e9; }
 
 LimitShares SharesOf(const BenchRow& row, const MachineLimits& limits) {
-  const double seconds = row.samples.Best();
+  const double seconds = row.timings.Best();
   const PassCost& cost = row.cost;
   return {cost.matrix_flops / seconds / limits.gemm_flops,
           (cost.weight_bytes + cost.state_bytes) / seconds / limits.read_bytes_per_s,
@@ -97,7 +97,7 @@ std::vector<BenchRow> RunBench(const std::vector<const Model*>& models, const Be
       ThrowIfInterrupted();
       const Timer timer;
       subjects[i].Run();
-      rows[i].samples.seconds.push_back(timer.Seconds());
+      rows[i].timings.seconds.push_back(timer.Seconds());
     }
   }
   return rows;

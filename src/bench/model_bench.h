@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "bench/samples.h"
+#include "bench/timings.h"
 #include "kernels/machine_limits.h"
 #include "model/cost.h"
 #include "model/model.h"
@@ -26,7 +26,7 @@ struct BenchCase {
 
 struct BenchRow {
   BenchCase what;
-  Samples samples;  // seconds of the whole case
+  Timings timings;  // seconds of the whole case
   PassCost cost;    // of the whole case: all its passes
 
   double tokens_per_second() const;  // of all sequences together, best repeat

@@ -19,7 +19,27 @@ std::string TellingShare(const OrderedJson& row) {
                          : fmt::format("{:.0f} % of roofline", roofline);
 }
 
+void PrintCalibration(const OrderedJson& d) {
+  const OrderedJson& options = d["options"];
+  fmt::print("model      {}\n", d["model"]["path"].get<std::string>());
+  fmt::print("tokens     {} x {}, {} threads, {} in memory before\n\n", options["samples"].get<int64_t>(),
+             options["length"].get<int64_t>(), d["threads"].get<int>(),
+             Bytes(d["anonymous_bytes_before"].get<double>()));
+  fmt::print("{:<12} {:>9} {:>10} {:>14} {:>14}\n", "method", "seconds", "tokens/s", "forward passes",
+             "peak memory");
+  for (const auto& row : d["calibration"]) {
+    const OrderedJson& speed = row["tokens_per_second"];
+    fmt::print("{:<12} {:>9.2f} {:>10} {:>14.2f} {:>14}\n", row["method"].get<std::string>(),
+               row["seconds_best"].get<double>(),
+               speed.is_null() ? "-" : fmt::format("{:.0f}", speed.get<double>()),
+               row["times_forward"].get<double>(), Bytes(row["peak_anonymous_bytes"].get<double>()));
+  }
+  fmt::print("\nbest of {}; memory is anonymous: mapped weights are not counted, random ones are\n",
+             d["options"]["repeats"].get<int>());
+}
+
 void PrintBench(const OrderedJson& d) {
+  if (d.contains("calibration")) return PrintCalibration(d);
   const OrderedJson& limits = d["limits"];
   const bool compared = d.contains("compared_with");
   fmt::print("model      {}\n", d["model"]["path"].get<std::string>());
@@ -55,7 +75,7 @@ void PrintBench(const OrderedJson& d) {
 }  // namespace
 
 void AddBench(CLI::App& app) {
-  AddVerb<BenchOptions>(app, "bench", "Prefill and decode speed beside this machine's own limits.",
+  AddVerb<BenchOptions>(app, "bench", "Prefill, decode and pruning speed beside this machine's own limits.",
                         "ghost bench --shape mamba2-130m --batch 1,32", Bench, PrintBench);
 }
 

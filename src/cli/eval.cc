@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "cli/recall_table.h"
 #include "cli/run.h"
 #include "cli/verbs.h"
 #include "tasks/evaluate.h"
@@ -11,6 +12,10 @@ void PrintEval(const OrderedJson& d) {
   fmt::print("{:<12} {:<10} {:>8} {:>9}   {:<14} {:>10}   {}\n", "task", "variant", "length", "tokens",
              "metric", "value", "stderr");
   for (const auto& r : d["results"]) {
+    if (r["task"] == "recall") {
+      PrintRecall(r);
+      continue;
+    }
     fmt::print("{:<12} {:<10} {:>8} {:>9}   {:<14} {:>10.4f}\n", r["task"].get<std::string>(),
                r["variant"].get<std::string>(), r["max_length"].get<int64_t>(),
                r["tokens_scored"].get<int64_t>(), "perplexity", r["perplexity"].get<double>());

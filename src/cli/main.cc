@@ -34,6 +34,7 @@ int Run(int argc, char** argv) {
   AddBench(app);
   AddTrain(app);
   AddRandomModel(app);
+  AddTrainTokenizer(app);
   // CLI11 would only say that a subcommand is required.
   const auto is_named = [&](const CLI::App* verb) { return verb->get_name() == argv[1]; };
   if (argc > 1 && argv[1][0] != '-' && app.get_subcommands(is_named).empty()) {

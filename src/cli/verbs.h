@@ -18,5 +18,6 @@ void AddPrune(CLI::App& app);
 void AddRandomModel(CLI::App& app);
 void AddScore(CLI::App& app);
 void AddTrain(CLI::App& app);
+void AddTrainTokenizer(CLI::App& app);
 
 }  // namespace ghost

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "base/check.h"
+#include "tensor/view.h"
 
 namespace ghost {
 namespace {
@@ -46,21 +47,10 @@ BlockPlan MakePlan(const BlockDims& dims, const RowPlan& channels) {
   return plan;
 }
 
-void CheckMask(const BlockDims& dims, const LayerMask& mask) {
-  GHOST_CHECK(static_cast<int>(mask.kept.size()) == dims.num_groups());
-  for (size_t g = 0; g < mask.kept.size(); ++g) {
-    int last = -1;
-    for (const int i : mask.kept[g]) {
-      GHOST_CHECK(i > last && i < dims.group_size(static_cast<int>(g)));
-      last = i;
-    }
-  }
-}
-
 }  // namespace
 
 BlockPlan MakeMaskPlan(const BlockDims& dims, const LayerMask& mask, bool keep_conv_bias) {
-  CheckMask(dims, mask);
+  GHOST_CHECK(IsMaskOf(mask, dims));
   BlockPlan plan = MakePlan(dims, MaskedChannels(dims, mask));
   if (keep_conv_bias) std::iota(plan.conv_bias.begin(), plan.conv_bias.end(), 0);
   return plan;
@@ -68,7 +58,7 @@ BlockPlan MakeMaskPlan(const BlockDims& dims, const LayerMask& mask, bool keep_c
 
 BlockPlan MakeCompactPlan(const BlockDims& dims, const LayerMask& mask,
                           std::span<const int> padded_group_sizes) {
-  CheckMask(dims, mask);
+  GHOST_CHECK(IsMaskOf(mask, dims));
   GHOST_CHECK(padded_group_sizes.empty() || padded_group_sizes.size() == mask.kept.size());
   return MakePlan(dims, CompactChannels(dims, mask, padded_group_sizes));
 }
@@ -97,6 +87,16 @@ Tensor GatherRows(const Tensor& tensor, const RowPlan& rows) {
     }
   }
   return Tensor(tensor.dtype(), Shape(extents), std::shared_ptr<const std::byte>(bytes, bytes.get()));
+}
+
+Tensor ReplaceStateRows(const Tensor& in_proj, const BlockDims& dims, const Tensor& rows) {
+  GHOST_CHECK(rows.dtype() == in_proj.dtype() && rows.shape()[1] == in_proj.shape()[1] &&
+              rows.shape()[0] == 2 * dims.state_channels() && in_proj.shape()[0] == dims.in_proj_rows());
+  std::shared_ptr<std::byte[]> bytes(new std::byte[in_proj.num_bytes()]);
+  std::memcpy(bytes.get(), in_proj.data(), in_proj.num_bytes());
+  const WeightView view(in_proj);
+  std::memcpy(bytes.get() + 2 * dims.d_inner() * view.RowBytes(), rows.data(), rows.num_bytes());
+  return Tensor(in_proj.dtype(), in_proj.shape(), std::shared_ptr<const std::byte>(bytes, bytes.get()));
 }
 
 BlockWeights ApplyPlan(const BlockWeights& block, const BlockPlan& plan) {

@@ -36,6 +36,9 @@ const RowPlan* PlanFor(const BlockPlan& plan, const BlockWeights& block, const T
 // `tensor` has one row per extent of its first axis.
 Tensor GatherRows(const Tensor& tensor, const RowPlan& rows);
 
+// in_proj with other rows of B and C, (2GN, M) of its own type.
+Tensor ReplaceStateRows(const Tensor& in_proj, const BlockDims& dims, const Tensor& rows);
+
 BlockWeights ApplyPlan(const BlockWeights& block, const BlockPlan& plan);
 
 BlockWeights MaskBlock(const BlockWeights& block, const BlockDims& dims, const LayerMask& mask,

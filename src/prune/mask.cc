@@ -41,6 +41,18 @@ std::vector<int> LayerMask::Channels(std::span<const int> group_begin) const {
   return channels;
 }
 
+bool IsMaskOf(const LayerMask& mask, const BlockDims& dims) {
+  if (static_cast<int>(mask.kept.size()) != dims.num_groups()) return false;
+  for (size_t g = 0; g < mask.kept.size(); ++g) {
+    int last = -1;
+    for (const int i : mask.kept[g]) {
+      if (i <= last || i >= dims.group_size(static_cast<int>(g))) return false;
+      last = i;
+    }
+  }
+  return true;
+}
+
 LayerMask KeepAll(const BlockDims& dims) {
   LayerMask mask;
   for (int g = 0; g < dims.num_groups(); ++g) {

@@ -25,6 +25,8 @@ struct StateMask {
 };
 
 LayerMask KeepAll(const BlockDims& dims);
+// Whether a mask has the groups of a layer, and in each ascending indices inside the group.
+bool IsMaskOf(const LayerMask& mask, const BlockDims& dims);
 
 // Among which channels the lowest scores are dropped.
 enum class PoolScope {

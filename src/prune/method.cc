@@ -54,6 +54,10 @@ std::vector<double> ScoreRandom(const ScoreInput& in) {
 // From gradients, computed for all layers at once before anything is pruned.
 std::vector<double> ScoreGiven(const ScoreInput& in) { return {in.given.begin(), in.given.end()}; }
 
+void EditSparseGpt(const EditInput& in, View w) {
+  PruneSparseGpt(in.moments, {.sparsity = in.sparsity, .samples = in.samples}, w);
+}
+
 constexpr Method kMethods[] = {
     {"ghost", MethodNeeds::kSaliency, ScoreGhost, "controllability x observability, eq. 4"},
     {"ghost-p", MethodNeeds::kSaliency, ScoreControllability, "controllability alone"},
@@ -62,6 +66,8 @@ constexpr Method kMethods[] = {
     {"magnitude", MethodNeeds::kNothing, ScoreMagnitude, "sqrt(|W_B| |W_C|) per state, no data"},
     {"random", MethodNeeds::kNothing, ScoreRandom, "a seeded uniform choice"},
     {"taylor", MethodNeeds::kGradients, ScoreGiven, "gradients of the loss on the dense model, one shot"},
+    {"sparsegpt", MethodNeeds::kInputs, nullptr, "single weights of B and C, the state stays dense",
+     EditSparseGpt},
 };
 
 }  // namespace

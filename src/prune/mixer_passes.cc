@@ -131,6 +131,12 @@ void MixerPasses::FrontHalf(const MambaBlock& b, ConstView u, int64_t length, Mi
   SoftplusClamp(raw.Cols(C, H), b.dt_bias.data(), b.dt_min, b.dt_max, dt);  // (T, H)
 }
 
+void MixerPasses::AddMoments(const MambaBlock& b, ConstView u, InputMoments& moments) {
+  const View normed = scratch_.normed(u.rows, b.dims.d_model);
+  RmsNorm(u, b.norm.data(), b.eps, normed);
+  moments.Add(normed);
+}
+
 void MixerPasses::AddSaliency(const MambaBlock& b, const MixerInputs& in, int64_t rows, int64_t length,
                               LayerSaliency& saliency) {
   const BlockDims& dims = b.dims;

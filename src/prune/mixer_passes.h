@@ -10,6 +10,7 @@
 
 #include "model/mamba_layer.h"
 #include "prune/mask.h"
+#include "prune/sparsegpt.h"
 #include "tensor/buffer.h"
 
 namespace ghost {
@@ -42,6 +43,8 @@ class MixerPasses {
  public:
   // Norm, the x, B, C and dt rows of the input projection, convolution, step sizes.
   void FrontHalf(const MambaBlock& b, ConstView u, int64_t length, MixerInputs& out);
+  // Adds what the input projection sees.
+  void AddMoments(const MambaBlock& b, ConstView u, InputMoments& moments);
   // Runs the recurrence on `in` and adds to `saliency`.
   void AddSaliency(const MambaBlock& b, const MixerInputs& in, int64_t rows, int64_t length,
                    LayerSaliency& saliency);

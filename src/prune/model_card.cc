@@ -33,6 +33,13 @@ std::string StateSizes(const ModelConfig& config) {
 
 std::string WhatItIs(const ModelCardFacts& f) {
   const std::string base = LastPart(f.base_model);
+  if (f.edits_weights) {
+    return fmt::format(
+        "{} with single weights of the state's input and output rows (B and C of `in_proj`) set to zero and "
+        "the "
+        "others adjusted. The state keeps its size, and with it memory and speed.",
+        base);
+  }
   switch (f.storage) {
     case Storage::kMasked:
       return fmt::format(
@@ -103,10 +110,12 @@ int64_t AllChannels(const ModelConfig& config) {
 std::string MakeModelCard(const ModelCardFacts& f) {
   const std::string base = LastPart(f.base_model);
   const int64_t kept = KeptChannels(f.mask), all = AllChannels(f.before);
+  const double dropped = f.edits_weights ? f.sparsity
+                         : all == 0      ? 0.0
+                                         : static_cast<double>(all - kept) / static_cast<double>(all);
   std::string card = "---\ntags:\n- mamba2\n- pruned\n- ghost\n---\n\n";
-  card += fmt::format("# {}, {:.0f} % of its state channels pruned\n\n{}\n\n", base,
-                      all == 0 ? 0.0 : 100.0 * static_cast<double>(all - kept) / static_cast<double>(all),
-                      WhatItIs(f));
+  card += fmt::format("# {}, {:.0f} % of its {} pruned\n\n{}\n\n", base, 100.0 * dropped,
+                      f.edits_weights ? "B and C weights" : "state channels", WhatItIs(f));
   card += "| | before | after |\n|---|---|---|\n";
   card += fmt::format("| state size N per group | {} | {} |\n", StateSizes(f.before), StateSizes(f.after));
   card += fmt::format("| state channels in use | {} | {} |\n", all, kept);

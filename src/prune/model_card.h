@@ -17,6 +17,7 @@ struct ModelCardFacts {
   ModelConfig before;
   ModelConfig after;  // PrunedConfig
   StateMask mask;
+  bool edits_weights = false;  // single weights of B and C were dropped, not channels
   Storage storage = Storage::kUniform;
   std::optional<double> perplexity_before, perplexity_after;
   std::string perplexity_note;  // on what and how it was measured

@@ -1,12 +1,15 @@
 #include "prune/sequential.h"
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 
 #include "base/check.h"
 #include "base/error.h"
 #include "kernels/gather.h"
+#include "model/convert_tensor.h"
 #include "model/runner.h"
+#include "prune/apply_mask.h"
 
 namespace ghost {
 namespace {
@@ -31,6 +34,46 @@ std::vector<int32_t> JoinSamples(const Samples& samples, int vocab_size) {
   return ids;
 }
 
+// The rows of B and C of the input projection, (2GN, M).
+std::vector<float> StateRows(const MambaBlock& block) {
+  const WeightView rows =
+      WeightView(block.in_proj).Rows(2 * block.dims.d_inner(), 2 * block.dims.state_channels());
+  std::vector<float> values(static_cast<size_t>(rows.rows * rows.cols));
+  WidenElements(rows.dtype, rows.data, 0, rows.rows * rows.cols, values.data());
+  return values;
+}
+
+// Of each channel's weights in B and C, how many are left.
+std::vector<double> ShareLeft(const std::vector<float>& rows, const BlockDims& dims) {
+  const auto GN = static_cast<size_t>(dims.state_channels()), M = static_cast<size_t>(dims.d_model);
+  std::vector<double> share(GN, 0.0);
+  for (size_t i = 0; i < rows.size(); ++i)
+    share[i / M % GN] += rows[i] == 0.0f ? 0.0 : 0.5 / static_cast<double>(M);
+  return share;
+}
+
+// One bad weight would spoil everything above it without a word.
+void CheckFinite(std::span<const float> values, int layer, const std::string& what) {
+  for (const float v : values) {
+    if (std::isfinite(v)) continue;
+    throw Error(ErrorKind::kCorrupt, what + " are not finite",
+                {.tensor = "layer " + std::to_string(layer),
+                 .actual = std::to_string(v),
+                 .hint = "a weight of this layer may be infinite or not a number"});
+  }
+}
+
+// Types that cannot take single new weights.
+void CheckEditable(const Model& model) {
+  for (const BlockWeights& block : model.weights().blocks) {
+    if (block.in_proj.dtype() != DType::kQ8_0) continue;
+    throw Error(ErrorKind::kUnsupported,
+                "this method changes weights, and Q8_0 weights are never quantised anew",
+                {.actual = "Q8_0 input projections",
+                 .hint = "prune the original, or ghost convert --dtype f32 first"});
+  }
+}
+
 void CheckMixers(const Model& model) {
   for (size_t layer = 0; layer < model.layers().size(); ++layer) {
     if (model.layers()[layer]->mixer()) continue;
@@ -45,8 +88,9 @@ SequentialPruner::SequentialPruner(const Model& model, const Samples& samples, c
     : model_(model), rule_(rule) {
   GHOST_CHECK(rule.method != nullptr);
   CheckMixers(model);
+  if (rule.method->edit) CheckEditable(model);
   const std::vector<int32_t> ids = JoinSamples(samples, model.config().vocab_size);
-  if (ids.empty() && rule.method->needs == MethodNeeds::kSaliency) {
+  if (ids.empty() && NeedsLayerPasses(*rule.method)) {
     throw Error(ErrorKind::kUsage, "this method needs calibration data",
                 {.tensor = std::string(rule.method->name),
                  .hint = "give --calibration FILE or --input ids.safetensors"});
@@ -86,10 +130,40 @@ void SequentialPruner::Pass(const MambaBlock& block, const LayerMask& mask) {
   }
 }
 
+// All channels stay; their weights change, and with them what the next layer sees.
+LayerOutcome SequentialPruner::EditStep(const MambaBlock& block, int layer) {
+  InputMoments moments(block.dims.d_model);
+  for (const Chunk& chunk : chunks_)
+    passes_.AddMoments(block, residual_.Rows(chunk.begin, chunk.rows), moments);
+  std::vector<float> rows = StateRows(block);
+  CheckFinite(rows, layer, "weights of B and C");
+  const int64_t count = 2 * int64_t{block.dims.state_channels()};
+  const auto samples = static_cast<int64_t>(residual_.rows / length_);
+  rule_.method->edit({moments, rule_.selection.sparsity, samples},
+                     View(rows.data(), count, block.dims.d_model));
+  LayerOutcome outcome;
+  outcome.saliency = LayerSaliency(block.dims.state_channels());
+  outcome.mask = KeepAll(block.dims);
+  outcome.scores = ShareLeft(rows, block.dims);
+  outcome.state_rows =
+      ConvertTensor(MakeTensor(Shape{count, block.dims.d_model}, rows), block.in_proj.dtype(), "in_proj");
+  MambaBlock edited = block;
+  if (!rule_.one_shot) edited.in_proj = ReplaceStateRows(block.in_proj, block.dims, outcome.state_rows);
+  Pass(edited, outcome.mask);
+  return outcome;
+}
+
 LayerOutcome SequentialPruner::Step() {
   GHOST_CHECK(!done());
   const int layer = next_layer_;
   const MambaBlock& block = *model_.layers()[static_cast<size_t>(layer)]->mixer();
+  LayerOutcome outcome = rule_.method->edit ? EditStep(block, layer) : ScoreStep(block, layer);
+  CheckFinite({residual_.data, static_cast<size_t>(residual_.rows * residual_.cols)}, layer, "outputs");
+  ++next_layer_;
+  return outcome;
+}
+
+LayerOutcome SequentialPruner::ScoreStep(const MambaBlock& block, int layer) {
   LayerOutcome outcome;
   outcome.saliency = LayerSaliency(block.dims.state_channels());
   if (rule_.method->needs == MethodNeeds::kSaliency) outcome.saliency = Score(block);
@@ -99,7 +173,6 @@ LayerOutcome SequentialPruner::Step() {
   outcome.scores = rule_.method->score({block, outcome.saliency, given, layer, rule_.seed});
   outcome.mask = SelectStates(outcome.scores, block.dims, rule_.selection, layer);
   Pass(block, rule_.one_shot ? KeepAll(block.dims) : outcome.mask);
-  ++next_layer_;
   return outcome;
 }
 

@@ -1,5 +1,5 @@
-// Algorithm 1: score a layer on what the pruned layers below it produce, drop its weakest states, run it
-// pruned, go on.
+// Algorithm 1: score a layer on what the pruned layers below it produce, drop its weakest states (or edit its
+// weights), run it pruned, go on.
 #pragma once
 
 #include <cstdint>
@@ -30,6 +30,7 @@ struct LayerOutcome {
   LayerMask mask;
   std::vector<double> scores;  // of the method, in the order g*N + i
   LayerSaliency saliency;      // zeros for methods without calibration
+  Tensor state_rows;  // (2GN, M), type as stored: new weights of B and C, where the method edits them
 };
 
 // The driver. Holds the residual stream of all samples, (samples * length, M), and moves it up one layer at a
@@ -42,7 +43,7 @@ class SequentialPruner {
 
   int next_layer() const { return next_layer_; }
   bool done() const { return next_layer_ == model_.config().num_layers(); }
-  // Scores, selects and passes the next layer.
+  // Scores, selects and passes the next layer. Error(kCorrupt) naming it when its output is not finite.
   LayerOutcome Step();
   // The output of the last layer done (or the embeddings), (samples * length, M).
   ConstView residual() const { return residual_; }
@@ -58,6 +59,8 @@ class SequentialPruner {
   };
   LayerSaliency Score(const MambaBlock& block);
   void Pass(const MambaBlock& block, const LayerMask& mask);
+  LayerOutcome ScoreStep(const MambaBlock& block, int layer);
+  LayerOutcome EditStep(const MambaBlock& block, int layer);
 
   const Model& model_;
   PruneRule rule_;

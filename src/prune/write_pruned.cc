@@ -68,6 +68,13 @@ BlockPlan MakeBlockPlan(const BlockDims& dims, const StateMask& mask, size_t lay
   return MakeCompactPlan(dims, mask.layers[layer], PaddedSizes(dims, mask, rule));
 }
 
+// in_proj with new rows of B and C, gathered by the plan.
+LazyTensor MakeEditedInProj(const Tensor& in_proj, const BlockDims& dims, const Tensor& state_rows,
+                            const RowPlan& rows) {
+  return LazyTensor(in_proj.dtype(), Shape{static_cast<int64_t>(rows.size()), in_proj.shape()[1]},
+                    [=] { return GatherRows(ReplaceStateRows(in_proj, dims, state_rows), rows); });
+}
+
 // What to write for one tensor of a block, in the shape in which the source stores it.
 LazyTensor MakeBlockTensor(const Tensor& slot, const Shape& stored, const RowPlan* rows) {
   if (!rows) return slot.Reshaped(stored);
@@ -83,21 +90,26 @@ LazyTensor MakeBlockTensor(const Tensor& slot, const Shape& stored, const RowPla
 // The source's tensors under their own names, those that depend on N with their rows replaced.
 std::map<std::string, LazyTensor> MakeTensors(const Checkpoint& source, const StateMask& mask,
                                               const StorageRule& rule,
-                                              const std::vector<BlockWeights>* changed) {
+                                              const std::vector<Tensor>& state_rows) {
   const ModelConfig& config = source.config;
   const ModelWeights weights = BindWeights(source.tensors, config, source.weights);
-  GHOST_CHECK(!changed || changed->size() == weights.blocks.size());
+  GHOST_CHECK(state_rows.empty() || state_rows.size() == weights.blocks.size());
   std::map<std::string, LazyTensor> tensors;
   for (const auto& [name, stored] : source.tensors.tensors) tensors.emplace(name, stored.tensor);
   for (size_t layer = 0; layer < config.blocks.size(); ++layer) {
     const BlockPlan plan = MakeBlockPlan(config.blocks[layer], mask, layer, rule);
-    const BlockWeights& block = changed ? (*changed)[layer] : weights.blocks[layer];
-    ForEachBlockTensor(block, config.blocks[layer], config, static_cast<int>(layer),
-                       [&](const Tensor& slot, const TensorRow& row) {
-                         LazyTensor& out = tensors.at(config.layout == Layout::kGguf ? row.gguf : row.name);
-                         GHOST_CHECK(slot.dtype() == out.dtype());
-                         out = MakeBlockTensor(slot, out.shape(), PlanFor(plan, block, slot));
-                       });
+    const BlockWeights& block = weights.blocks[layer];
+    const auto name_of = [&](const TensorRow& row) {
+      return config.layout == Layout::kGguf ? row.gguf : row.name;
+    };
+    ForEachBlockTensor(
+        block, config.blocks[layer], config, static_cast<int>(layer),
+        [&](const Tensor& slot, const TensorRow& row) {
+          LazyTensor& out = tensors.at(name_of(row));
+          const bool edited = &slot == &block.in_proj && !state_rows.empty() && !state_rows[layer].empty();
+          out = edited ? MakeEditedInProj(slot, config.blocks[layer], state_rows[layer], plan.in_proj)
+                       : MakeBlockTensor(slot, out.shape(), PlanFor(plan, block, slot));
+        });
   }
   const auto head = source.tensors.tensors.find("lm_head.weight");
   if (config.tied_head && head != source.tensors.tensors.end() &&
@@ -198,7 +210,7 @@ WrittenFiles WritePruned(const Checkpoint& source, const StateMask& mask, const 
   const ModelConfig pruned = PrunedConfig(source.config, mask, rule);
   if (source.ragged && rule.storage == Storage::kMasked) CheckUniform(pruned);  // no config can say it
   CheckOutput(source, output.path, output.force);
-  const std::map<std::string, LazyTensor> tensors = MakeTensors(source, mask, rule, output.blocks);
+  const std::map<std::string, LazyTensor> tensors = MakeTensors(source, mask, rule, output.state_rows);
   DescribeStorage(mask, rule, output.document);
   WrittenFiles written;
   for (const auto& [name, tensor] : tensors) written.weight_bytes += static_cast<int64_t>(tensor.num_bytes());

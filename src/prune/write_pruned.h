@@ -36,9 +36,9 @@ struct PrunedOutput {
   bool force = false;      // replace what is there
   OrderedJson document;    // ghost.json; gains "storage" and layers[j].kept
   std::string model_card;  // README.md; empty = none
-  // Blocks to take instead of the source's, one per layer, types and shapes as there: for methods that change
-  // weights besides dropping channels. Null = none.
-  const std::vector<BlockWeights>* blocks = nullptr;
+  // Per layer new rows of B and C of in_proj, (2GN, M) of the source's type, for methods that edit weights;
+  // an empty tensor, or an empty list, keeps the source's.
+  std::vector<Tensor> state_rows;
 };
 
 // To call before the long work: Error(kCannotCreate) or kUsage for an output that WritePruned would refuse.

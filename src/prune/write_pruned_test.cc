@@ -16,6 +16,7 @@
 #include "model/gguf_export.h"
 #include "model/model.h"
 #include "model/random_model.h"
+#include "prune/apply_mask.h"
 #include "tests/support/golden.h"
 #include "tests/support/logits.h"
 #include "tests/support/masks.h"
@@ -260,21 +261,27 @@ TEST(WritePruned, RemovingAndQuantisingCommute) {
   }
 }
 
-TEST(WritePruned, BlocksInMemoryTakeTheSourcesPlace) {
+TEST(WritePruned, NewRowsOfBAndCTakeTheSourcesPlace) {
   const TempDir dir;
   const Checkpoint source = OpenCheckpoint(MakeCheckpoint(dir, TinyConfig(2, 16)));
   const StateMask mask = EvenMask(source.config, 8);
-  Model model = LoadModel(source);
-  std::vector<BlockWeights> blocks = model.weights().blocks;
-  std::vector<float> values = ToFloats(blocks[1].out_proj);
-  for (size_t i = 0; i < values.size(); i += 2) values[i] = 0.0f;
-  blocks[1].out_proj = MakeTensor(blocks[1].out_proj.shape(), values);
-  WritePruned(source, mask, {}, {.path = dir.File("out"), .blocks = &blocks});
-  const TensorSet out = OpenCheckpoint(dir.File("out")).tensors;
-  EXPECT_EQ(ToFloats(out.tensors.at("backbone.layers.1.mixer.out_proj.weight").tensor), values);
-  EXPECT_EQ(ToFloats(out.tensors.at("backbone.layers.0.mixer.out_proj.weight").tensor),
-            ToFloats(blocks[0].out_proj));
-  EXPECT_EQ(UniformStateSize(LoadModel(OpenCheckpoint(dir.File("out"))).config()), 8);
+  const BlockDims& dims = source.config.blocks[1];
+  const Tensor in_proj = LoadModel(source).weights().blocks[1].in_proj;
+  const int64_t M = dims.d_model, GN = dims.state_channels();
+  std::vector<float> rows(static_cast<size_t>(2 * GN * M));
+  for (size_t i = 0; i < rows.size(); ++i) rows[i] = static_cast<float>(i);
+  std::vector<Tensor> state_rows(source.config.blocks.size());
+  state_rows[1] = MakeTensor(Shape{2 * GN, M}, rows);
+  WritePruned(source, mask, {}, {.path = dir.File("out"), .state_rows = state_rows});
+  const Model pruned = LoadModel(OpenCheckpoint(dir.File("out")));
+  EXPECT_EQ(UniformStateSize(pruned.config()), 8);
+  // The plain model with the same rows put in, then pruned in memory.
+  BlockWeights expected = LoadModel(source).weights().blocks[1];
+  expected.in_proj = ReplaceStateRows(in_proj, dims, state_rows[1]);
+  expected = CompactBlock(expected, dims, mask.layers[1]);
+  EXPECT_EQ(ToFloats(pruned.weights().blocks[1].in_proj), ToFloats(expected.in_proj));
+  EXPECT_EQ(ToFloats(expected.in_proj)[static_cast<size_t>(2 * dims.d_inner() * M)],
+            rows[static_cast<size_t>(mask.layers[1].kept[0][0] * M)]);
 }
 
 TEST(WritePruned, ExistingOutputIsReplacedOnlyByForce) {

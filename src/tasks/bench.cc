@@ -10,9 +10,11 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/memory_usage.h"
 #include "base/progress.h"
 #include "bench/model_bench.h"
 #include "model/random_model.h"
+#include "tasks/bench_calibration.h"
 #include "tasks/document.h"
 #include "tasks/model_source.h"
 #include "tasks/random_model.h"
@@ -112,10 +114,10 @@ OrderedJson DescribeRow(const BenchRow& row, size_t model, const MachineLimits& 
           {"batch", row.what.batch},
           {"tokens", row.what.tokens},
           {"tokens_per_second", row.tokens_per_second()},
-          {"tokens_per_second_mean", tokens / row.samples.Mean()},
-          {"seconds", row.samples.seconds},
-          {"seconds_mean", row.samples.Mean()},
-          {"seconds_stddev", row.samples.Deviation()},
+          {"tokens_per_second_mean", tokens / row.timings.Mean()},
+          {"seconds", row.timings.seconds},
+          {"seconds_mean", row.timings.Mean()},
+          {"seconds_stddev", row.timings.Deviation()},
           {"matrix_flops_per_token", row.cost.matrix_flops / tokens},
           {"weight_bytes_per_token", row.cost.weight_bytes / tokens},
           {"state_bytes_per_token", row.cost.state_bytes / tokens},
@@ -126,19 +128,10 @@ OrderedJson DescribeRow(const BenchRow& row, size_t model, const MachineLimits& 
           {"share_of_roofline", shares.of_roofline}};
 }
 
-}  // namespace
-
-OrderedJson Bench(const BenchOptions& options) {
-  const Timer timer;
-  const std::vector<BenchCase> cases = ParseCases(options);
-  const std::vector<Contender> contenders = LoadContenders(options);
-  OrderedJson document =
-      MakeDocument("ghost.bench/1", contenders.front().described, EchoOptions(options), /*seed=*/42);
-  document["commit"] = GHOST_COMMIT;
-  if (contenders.size() > 1) document["compared_with"] = contenders[1].described;
+void RunCases(const BenchOptions& options, const std::vector<BenchCase>& cases,
+              const std::vector<Contender>& contenders, OrderedJson& document) {
   const MachineLimits limits = MeasureMachineLimits();
   document["limits"] = DescribeLimits(limits);
-
   std::vector<const Model*> models;
   for (const Contender& contender : contenders) models.push_back(&contender.model);
   document["rows"] = OrderedJson::array();
@@ -156,6 +149,25 @@ OrderedJson Bench(const BenchOptions& options) {
       for (size_t m = 0; m < rows.size(); ++m) document["rows"].push_back(DescribeRow(rows[m], m, limits));
     }
     progress.Update(static_cast<int64_t>(i) + 1, static_cast<int64_t>(cases.size()));
+  }
+}
+
+}  // namespace
+
+OrderedJson Bench(const BenchOptions& options) {
+  const Timer timer;
+  const std::vector<BenchCase> cases = ParseCases(options);
+  const std::vector<Contender> contenders = LoadContenders(options);
+  OrderedJson document =
+      MakeDocument("ghost.bench/1", contenders.front().described, EchoOptions(options), /*seed=*/42);
+  document["commit"] = GHOST_COMMIT;
+  if (contenders.size() > 1) document["compared_with"] = contenders[1].described;
+  if (options.calibration) {
+    document["anonymous_bytes_before"] = AnonymousRssBytes();
+    document["calibration"] = BenchCalibration(
+        contenders.front().model, {options.methods, options.samples, options.length, options.repeats});
+  } else {
+    RunCases(options, cases, contenders, document);
   }
   FinishDocument(document, timer);
   if (!options.output.empty()) WriteFileAtomically(options.output, document.dump(2) + "\n");

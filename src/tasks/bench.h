@@ -1,4 +1,5 @@
-// `ghost bench`: prefill and decode speed beside this machine's own limits, measured in the same run.
+// `ghost bench`: prefill and decode speed beside this machine's own limits, or the cost of pruning beside a
+// forward pass, measured in the same run.
 #pragma once
 
 #include <cstdint>
@@ -20,6 +21,10 @@ struct BenchOptions {
   int64_t prefill_batch = 4;
   int64_t decode = 64;
   int repeats = 5;
+  bool calibration = false;
+  std::string methods = "ghost,magnitude,random,taylor,sparsegpt";
+  int64_t samples = 8;
+  int64_t length = 1024;
   std::string output;
 
   template <class Visit>
@@ -37,7 +42,13 @@ struct BenchOptions {
     visit(prefill, OptionInfo{"prefill", "prompt length; 0 = no prefill"});
     visit(prefill_batch, OptionInfo{"prefill-batch", "prompts in one pass"});
     visit(decode, OptionInfo{"decode", "steps to decode; 0 = no decoding"});
-    visit(repeats, OptionInfo{"repeats", "timed runs after one untimed"});
+    visit(repeats, OptionInfo{"repeats",
+                              "timed runs after one untimed (with --calibration only of the forward pass)"});
+    visit(calibration,
+          OptionInfo{"calibration", "measure pruning instead: time against a forward pass, memory"});
+    visit(methods, OptionInfo{"methods", "of pruning, for --calibration"});
+    visit(samples, OptionInfo{"samples", "calibration samples"});
+    visit(length, OptionInfo{"length", "tokens of a calibration sample"});
     visit(output, OptionInfo{"output", "also write the JSON document to this file"});
     common.ForEach(visit);
   }

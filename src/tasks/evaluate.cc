@@ -10,6 +10,7 @@
 #include "tasks/calibration_source.h"
 #include "tasks/document.h"
 #include "tasks/model_source.h"
+#include "tasks/recall.h"
 #include "tasks/token_input.h"
 #include "text/text_file.h"
 
@@ -82,7 +83,7 @@ struct Task {
   std::string_view name;
   OrderedJson (*run)(const EvalOptions&, const LoadedModel&);
 };
-constexpr Task kTasks[] = {{"perplexity", EvaluatePerplexity}};
+constexpr Task kTasks[] = {{"perplexity", EvaluatePerplexity}, {"recall", EvaluateRecall}};
 
 const Task& FindTask(const std::string& name) {
   std::string known;

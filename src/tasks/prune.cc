@@ -10,6 +10,7 @@
 #include "model/cost.h"
 #include "model/runtime_support.h"
 #include "prune/journal.h"
+#include "prune/mask_file.h"
 #include "prune/model_card.h"
 #include "prune/sequential.h"
 #include "prune/taylor.h"
@@ -41,9 +42,22 @@ struct Plan {
   StorageRule storage;
 };
 
-Plan MakePlan(const PruneOptions& o, const ModelConfig& config) {
+// A method that edits single weights leaves every shape as it is.
+Plan MakeEditPlan(const PruneOptions& o) {
+  if (o.remove || o.ragged || o.pad != "none" || o.round != "none" || o.keep_conv_bias) {
+    throw Error(ErrorKind::kUsage, "sparsegpt drops single weights, so no state channel can be removed",
+                {.hint = "leave out --remove, --pad, --ragged, --round and --keep-conv-bias"});
+  }
+  Plan plan;
+  plan.selection.sparsity = o.sparsity;
+  plan.storage.storage = Storage::kMasked;
+  return plan;
+}
+
+Plan MakePlan(const PruneOptions& o, const Method& method, const ModelConfig& config) {
   if (!(o.sparsity >= 0.0 && o.sparsity < 1.0))
     BadValue("sparsity", "0 to below 1", fmt::format("{}", o.sparsity));
+  if (method.edit) return MakeEditPlan(o);
   if (o.pad != "none" && o.pad != "max") BadValue("pad", "max or none", o.pad);
   if (int{o.mask} + int{o.remove || o.pad == "max" || o.ragged} > 1 || (o.ragged && o.pad == "max")) {
     throw Error(ErrorKind::kUsage, "choose one of --mask, --remove, --pad max and --ragged");
@@ -80,6 +94,12 @@ Plan MakePlan(const PruneOptions& o, const ModelConfig& config) {
 // Everything the masks depend on; also what a journal must agree with.
 OrderedJson DescribeRun(const PruneOptions& o, const Plan& plan, const OrderedJson& model,
                         const CalibrationData& data) {
+  if (!o.mask_file.empty()) {
+    return {{"model", model["content_hash"]},
+            {"method", "mask-file"},
+            {"mask_file", o.mask_file},
+            {"conv_bias", o.keep_conv_bias ? "kept" : "zeroed"}};
+  }
   return {{"model", model["content_hash"]},
           {"norm_groups", o.model.norm_groups},
           {"method", o.method},
@@ -103,11 +123,12 @@ std::vector<std::vector<double>> TaylorScoresOf(const PruneOptions& o, const Mod
 }
 
 // Layer after layer, with the journal written behind each.
-std::vector<LayerOutcome> RunLayers(SequentialPruner& pruner, int num_layers, Journal& journal, bool resume) {
+std::vector<LayerOutcome> RunLayers(SequentialPruner& pruner, const ModelConfig& config, Journal& journal,
+                                    const PruneOptions& o) {
   std::vector<LayerOutcome> layers;
   const ConstView residual = pruner.residual();
-  if (resume) {
-    Journal::Progress saved = journal.Load(residual.rows * residual.cols);
+  if (o.resume) {
+    Journal::Progress saved = journal.Load(config, residual.rows * residual.cols);
     if (!saved.layers.empty()) pruner.Restore(static_cast<int>(saved.layers.size()), saved.residual);
     layers = std::move(saved.layers);
   } else {
@@ -117,9 +138,34 @@ std::vector<LayerOutcome> RunLayers(SequentialPruner& pruner, int num_layers, Jo
   while (!pruner.done()) {
     layers.push_back(pruner.Step());
     journal.Save(layers, pruner.residual());
-    progress.Update(pruner.next_layer(), num_layers);
+    progress.Update(pruner.next_layer(), config.num_layers());
+    if (pruner.next_layer() == o.stop_after) throw Interrupted();
   }
   return layers;
+}
+
+// Scores, selects and passes every layer.
+std::vector<LayerOutcome> CalibratedLayers(const PruneOptions& o, const Method& method, const Plan& plan,
+                                           const Model& model, const CalibrationData& data,
+                                           Journal& journal) {
+  PruneRule rule;
+  rule.method = &method;
+  rule.selection = plan.selection;
+  rule.one_shot = o.one_shot;
+  rule.keep_conv_bias = o.keep_conv_bias;
+  rule.seed = o.calibration.seed;
+  rule.max_cache_bytes = static_cast<int64_t>(std::max(0.0, o.max_ram_gb) * 1e9);
+  if (method.needs == MethodNeeds::kGradients) rule.given_scores = TaylorScoresOf(o, model, data);
+  try {
+    SequentialPruner pruner(model, NeedsLayerPasses(method) ? data.samples : Samples{}, rule);
+    return RunLayers(pruner, model.config(), journal, o);
+  } catch (const Interrupted&) {
+    throw Error(ErrorKind::kResumable, "interrupted",
+                {.file = o.output + ".journal", .hint = "the same command with --resume goes on"});
+  } catch (...) {
+    if (!o.resume) journal.Remove();
+    throw;
+  }
 }
 
 OrderedJson DescribeLayers(const std::vector<LayerOutcome>& layers, const ModelConfig& config) {
@@ -143,6 +189,16 @@ std::string CalibrationText(const OrderedJson& described) {
                      described["length"].get<int64_t>(), source.substr(source.find_last_of('/') + 1));
 }
 
+// Share of the model's state channels that a mask drops.
+double MaskedShare(const StateMask& mask, const ModelConfig& config) {
+  double kept = 0.0, all = 0.0;
+  for (size_t layer = 0; layer < mask.layers.size(); ++layer) {
+    kept += mask.layers[layer].num_kept();
+    all += config.blocks[layer].state_channels();
+  }
+  return all > 0.0 ? 1.0 - kept / all : 0.0;
+}
+
 }  // namespace
 
 OrderedJson Prune(const PruneOptions& options) {
@@ -150,39 +206,25 @@ OrderedJson Prune(const PruneOptions& options) {
   const Method& method = FindMethod(options.method);
   const LoadedModel loaded = LoadModel(options.model);
   const ModelConfig& config = loaded.model.config();
-  const Plan plan = MakePlan(options, config);
+  const Plan plan = MakePlan(options, method, config);
   CheckOutput(loaded.checkpoint, options.output, options.force);
+  const bool given = !options.mask_file.empty();
   CalibrationData data;
-  if (method.needs != MethodNeeds::kNothing) data = LoadCalibration(options.calibration, loaded);
+  if (!given && method.needs != MethodNeeds::kNothing) data = LoadCalibration(options.calibration, loaded);
 
   const OrderedJson described_model = DescribeModel(loaded.checkpoint);
   const OrderedJson run = DescribeRun(options, plan, described_model, data);
-  PruneRule rule;
-  rule.method = &method;
-  rule.selection = plan.selection;
-  rule.one_shot = options.one_shot;
-  rule.keep_conv_bias = options.keep_conv_bias;
-  rule.seed = options.calibration.seed;
-  rule.max_cache_bytes = static_cast<int64_t>(std::max(0.0, options.max_ram_gb) * 1e9);
-  if (method.needs == MethodNeeds::kGradients)
-    rule.given_scores = TaylorScoresOf(options, loaded.model, data);
-
   Journal journal(options.output + ".journal", run);
-  std::vector<LayerOutcome> layers;
-  try {
-    SequentialPruner pruner(loaded.model, method.needs == MethodNeeds::kSaliency ? data.samples : Samples{},
-                            rule);
-    layers = RunLayers(pruner, config.num_layers(), journal, options.resume);
-  } catch (const Interrupted&) {
-    throw Error(ErrorKind::kResumable, "interrupted",
-                {.file = options.output + ".journal", .hint = "the same command with --resume goes on"});
-  } catch (...) {
-    if (!options.resume) journal.Remove();
-    throw;
-  }
+  const std::vector<LayerOutcome> layers =
+      given ? LoadMask(options.mask_file, config)
+            : CalibratedLayers(options, method, plan, loaded.model, data, journal);
 
   StateMask mask;
-  for (const LayerOutcome& layer : layers) mask.layers.push_back(layer.mask);
+  PrunedOutput output;
+  for (const LayerOutcome& layer : layers) {
+    mask.layers.push_back(layer.mask);
+    output.state_rows.push_back(layer.state_rows);
+  }
   const ModelConfig pruned = PrunedConfig(config, mask, plan.storage);
   OrderedJson document =
       MakeDocument("ghost.prune/1", described_model, EchoOptions(options), options.calibration.seed);
@@ -194,21 +236,19 @@ OrderedJson Prune(const PruneOptions& options) {
   document["layers"] = DescribeLayers(layers, config);
   FinishDocument(document, timer);
 
-  ModelCardFacts card;
-  card.base_model = options.model.model;
-  card.method = options.method;
-  card.sparsity = options.sparsity;
-  card.calibration = CalibrationText(data.described);
-  card.before = config;
-  card.after = pruned;
-  card.mask = mask;
-  card.storage = plan.storage.storage;
-  card.ghost_version = GhostVersion();
-  PrunedOutput output;
   output.path = options.output;
   output.force = options.force;
   output.document = document;
-  output.model_card = MakeModelCard(card);
+  output.model_card = MakeModelCard({.base_model = options.model.model,
+                                     .method = run["method"].get<std::string>(),
+                                     .sparsity = given ? MaskedShare(mask, config) : options.sparsity,
+                                     .calibration = CalibrationText(data.described),
+                                     .before = config,
+                                     .after = pruned,
+                                     .mask = mask,
+                                     .edits_weights = method.edit != nullptr && !given,
+                                     .storage = plan.storage.storage,
+                                     .ghost_version = GhostVersion()});
   const WrittenFiles written = WritePruned(loaded.checkpoint, mask, plan.storage, std::move(output));
   journal.Remove();
   document["storage"] = NameOf(plan.storage.storage);

@@ -17,6 +17,7 @@ struct PruneOptions {
   double sparsity = 0.5;
   std::string method = "ghost";
   std::string taylor = "fisher";
+  std::string mask_file;
   bool mask = false;
   bool remove = false;
   std::string pool = "auto";
@@ -27,6 +28,7 @@ struct PruneOptions {
   bool keep_conv_bias = false;
   double max_ram_gb = 2.0;
   bool resume = false;
+  int64_t stop_after = 0;
   bool force = false;
 
   template <class Visit>
@@ -35,9 +37,13 @@ struct PruneOptions {
     visit(output, OptionInfo{"output", "directory to make (for a .gguf model also a .gguf file)",
                              Place::kFlag, true});
     visit(sparsity, OptionInfo{"sparsity", "share of the state to drop, 0 to below 1"});
-    visit(method, OptionInfo{"method", "ghost, ghost-p, ghost-q, ghost-legacy, magnitude, random or taylor"});
+    visit(method,
+          OptionInfo{"method",
+                     "ghost, ghost-p, ghost-q, ghost-legacy, magnitude, random, taylor or sparsegpt"});
     visit(taylor, OptionInfo{"taylor", "variant of the taylor method: fisher, ghattas1, abs or abs-sample"});
     calibration.ForEach(visit);
+    visit(mask_file,
+          OptionInfo{"mask-file", "keep what this ghost.json lists (or a file like it); no scoring"});
     visit(mask, OptionInfo{"mask", "zeros in place of dropped channels, same shapes"});
     visit(remove, OptionInfo{"remove", "physically smaller (the default)"});
     visit(pool,
@@ -53,6 +59,8 @@ struct PruneOptions {
     visit(max_ram_gb,
           OptionInfo{"max-ram", "GB for reusing activations between the two passes; the rest is recomputed"});
     visit(resume, OptionInfo{"resume", "go on where an interrupted run stopped"});
+    visit(stop_after,
+          OptionInfo{"stop-after", "stop when so many layers are done, as if interrupted; 0 = never"});
     visit(force, OptionInfo{"force", "replace an existing output"});
     common.ForEach(visit);
   }

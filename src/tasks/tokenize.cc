@@ -5,6 +5,7 @@
 #include <sstream>
 #include <vector>
 
+#include "base/decompress.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "tasks/document.h"
@@ -73,7 +74,7 @@ std::string ConvertLine(const Tokenizer& tokenizer, const TokenizeOptions& optio
 
 int64_t ConvertLines(const Tokenizer& tokenizer, const TokenizeOptions& options,
                      const std::function<void(const std::string&)>& emit_line) {
-  std::istringstream lines(ReadFile(options.jsonl));
+  std::istringstream lines(ReadDecompressed(options.jsonl));
   int64_t number = 0, converted = 0;
   for (std::string line; std::getline(lines, line);) {
     ++number;
@@ -98,7 +99,7 @@ OrderedJson Tokenize(const TokenizeOptions& options, bool has_text,
   if (!options.jsonl.empty()) {
     document["lines"] = ConvertLines(tokenizer, options, emit_line);
   } else {
-    const std::string input = options.file.empty() ? options.text : ReadFile(options.file);
+    const std::string input = options.file.empty() ? options.text : ReadDecompressed(options.file);
     const std::vector<int32_t> ids =
         options.decode ? ParseIds(input) : tokenizer.Encode(input, options.add_special);
     document["ids"] = ids;

@@ -12,9 +12,11 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/rng.h"
+#include "text/bpe_train.h"
 #include "text/gpt2_split.h"
 #include "text/regex.h"
 #include "text/test_files.h"
+#include "text/text_file.h"
 #include "text/tokenizer.h"
 #include "text/tokenizer_json.h"
 #include "text/unicode.h"
@@ -311,6 +313,18 @@ TEST(SharedFiles, RandomIdsStreamAsTheyDecode) {
       EXPECT_EQ(StreamAll(tokenizer, ids, skip), tokenizer.Decode(ids, skip));
     }
   }
+}
+
+// The digest is of the merges that the trainer of Hugging Face tokenizers 0.23 finds (vocab_size 1000,
+// min_frequency 2, NFC, byte-level).
+TEST(SharedFiles, TrainingFindsTheMergesOfTheReference) {
+  GHOST_SHARED_FILE(corpus, "corpus/tinyshakespeare.txt");
+  const BpeVocabulary vocabulary = TrainBpe(CountWords(LoadTextFile(corpus), ""), "<|endoftext|>", 1000);
+  EXPECT_EQ(vocabulary.merges.size(), 743u);
+  std::string merges;
+  for (const auto& [left, right] : vocabulary.merges)
+    merges += vocabulary.tokens[left] + " " + vocabulary.tokens[right] + "\n";
+  EXPECT_EQ(Sha256(merges), "1ff59761988543ed493949b0df4bd023bda08d899a13201d031011e3f5a3b1d3");
 }
 
 }  // namespace

@@ -4,8 +4,8 @@
 #include <array>
 #include <cstdio>
 
+#include "base/decompress.h"
 #include "base/error.h"
-#include "base/file.h"
 #include "text/unicode.h"
 
 namespace ghost {
@@ -25,7 +25,7 @@ void CheckTextIsUtf8(std::string_view text, const std::string& file) {
 }
 
 std::string LoadTextFile(const std::string& path, uint64_t max_bytes) {
-  std::string text = ReadFile(path, max_bytes);
+  std::string text = ReadDecompressed(path, max_bytes);
   CheckTextIsUtf8(text, path);
   return text;
 }

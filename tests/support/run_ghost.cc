@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <filesystem>
 #include <stdexcept>
 
 namespace ghost {
@@ -31,13 +32,16 @@ struct Pipe {
   ::dup2(err.write_end, STDERR_FILENO);
   const int nothing = ::open("/dev/null", O_RDONLY);
   ::dup2(nothing, STDIN_FILENO);
+  if (options.max_file_size > 0) {
+    const rlimit limit{options.max_file_size, options.max_file_size};
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+    ::signal(SIGXFSZ, SIG_IGN);  // EFBIG instead
+  }
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
   if (options.max_address_space > 0) {
     const rlimit limit{options.max_address_space, options.max_address_space};
     ::setrlimit(RLIMIT_AS, &limit);
   }
-#else
-  (void)options;
 #endif
   arguments.insert(arguments.begin(), GHOST_BINARY);
   std::vector<char*> argv;
@@ -47,14 +51,16 @@ struct Pipe {
   ::_exit(127);
 }
 
-// Reads both pipes until they are closed; false when the time is over.
-bool Drain(int out, int err, RunResult& result) {
+// Reads both pipes until they are closed; false when it is time to kill.
+bool Drain(int out, int err, const RunOptions& options, RunResult& result) {
   const auto deadline = std::chrono::steady_clock::now() + kTimeout;
   pollfd files[2] = {{out, POLLIN, 0}, {err, POLLIN, 0}};
   std::string* texts[2] = {&result.out, &result.err};
   while (files[0].fd >= 0 || files[1].fd >= 0) {
     if (std::chrono::steady_clock::now() > deadline) return false;
-    ::poll(files, 2, 1000);
+    const bool watch = !options.kill_when_exists.empty();
+    if (watch && std::filesystem::exists(options.kill_when_exists)) return false;
+    ::poll(files, 2, watch ? 1 : 1000);
     for (int i = 0; i < 2; ++i) {
       if (files[i].fd < 0 || !(files[i].revents & (POLLIN | POLLHUP))) continue;
       char buffer[65536];
@@ -79,7 +85,7 @@ RunResult RunGhost(const std::vector<std::string>& arguments, const RunOptions& 
   ::close(out.write_end);
   ::close(err.write_end);
   RunResult result;
-  if (!Drain(out.read_end, err.read_end, result)) ::kill(child, SIGKILL);
+  if (!Drain(out.read_end, err.read_end, options, result)) ::kill(child, SIGKILL);
   ::close(out.read_end);
   ::close(err.read_end);
   int status = 0;

@@ -16,6 +16,10 @@ struct RunOptions {
   // Address space the process may have, 0 = no limit. Catches buffers sized by a lie in a file. Ignored under
   // AddressSanitizer, which reserves terabytes.
   size_t max_address_space = 0;
+  // Largest file the process may write, 0 = no limit: writing beyond fails, as on a full disk.
+  size_t max_file_size = 0;
+  // The process is killed, as by kill -9, as soon as this file exists.
+  std::string kill_when_exists;
 };
 
 // The process is killed after 120 seconds.

@@ -1,4 +1,4 @@
-#include "bench/samples.h"
+#include "bench/timings.h"
 
 #include <algorithm>
 #include <cmath>
@@ -7,19 +7,19 @@
 
 namespace ghost {
 
-double Samples::Best() const {
+double Timings::Best() const {
   GHOST_CHECK(!seconds.empty());
   return *std::ranges::min_element(seconds);
 }
 
-double Samples::Mean() const {
+double Timings::Mean() const {
   GHOST_CHECK(!seconds.empty());
   double sum = 0.0;
   for (const double s : seconds) sum += s;
   return sum / static_cast<double>(seconds.size());
 }
 
-double Samples::Deviation() const {
+double Timings::Deviation() const {
   if (seconds.size() < 2) return 0.0;
   const double mean = Mean();
   double squares = 0.0;

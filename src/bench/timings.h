@@ -5,7 +5,7 @@
 
 namespace ghost {
 
-struct Samples {
+struct Timings {
   std::vector<double> seconds;
 
   double Best() const;

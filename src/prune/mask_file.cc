@@ -1,0 +1,77 @@
+#include "prune/mask_file.h"
+
+#include <utility>
+
+#include "base/error.h"
+#include "base/json.h"
+
+namespace ghost {
+namespace {
+
+[[noreturn]] void Misfit(const std::string& path, size_t layer, const std::string& expected,
+                         const std::string& actual) {
+  throw Error(ErrorKind::kCorrupt, "mask does not fit the model",
+              {.file = path,
+               .tensor = "layers[" + std::to_string(layer) + "]",
+               .expected = expected,
+               .actual = actual});
+}
+
+// The groups' scores one after the other; zeros when there are none.
+std::vector<double> JoinScores(const Json& entry, const BlockDims& dims) {
+  std::vector<double> scores;
+  if (!entry.contains("scores")) return std::vector<double>(static_cast<size_t>(dims.state_channels()), 0.0);
+  for (const Json& group : entry["scores"]) {
+    const auto values = group.get<std::vector<double>>();
+    scores.insert(scores.end(), values.begin(), values.end());
+  }
+  return scores;
+}
+
+LayerOutcome ReadLayer(const std::string& path, const Json& entry, size_t layer, const BlockDims& dims) {
+  LayerOutcome outcome;
+  if (entry.at("layer").get<size_t>() != layer)
+    Misfit(path, layer, "layer " + std::to_string(layer), entry["layer"].dump());
+  outcome.mask.kept = entry.at("kept").get<std::vector<std::vector<int>>>();
+  if (!IsMaskOf(outcome.mask, dims)) {
+    Misfit(path, layer,
+           std::to_string(dims.num_groups()) + " groups of ascending indices, each below the group's size",
+           std::to_string(outcome.mask.kept.size()) + " groups, or indices out of order or range");
+  }
+  outcome.scores = JoinScores(entry, dims);
+  if (outcome.scores.size() != static_cast<size_t>(dims.state_channels())) {
+    Misfit(path, layer, std::to_string(dims.state_channels()) + " scores",
+           std::to_string(outcome.scores.size()));
+  }
+  outcome.saliency = LayerSaliency(dims.state_channels());
+  return outcome;
+}
+
+}  // namespace
+
+std::vector<LayerOutcome> LoadMask(const std::string& path, const ModelConfig& config) {
+  const Json document = LoadJson(path);
+  const size_t count = config.blocks.size();
+  if (!document.is_object() || !document.contains("layers") || !document["layers"].is_array()) {
+    throw Error(ErrorKind::kCorrupt, "not a mask",
+                {.file = path, .expected = "an object with a list `layers`"});
+  }
+  if (document["layers"].size() != count) {
+    throw Error(ErrorKind::kCorrupt, "mask does not fit the model",
+                {.file = path,
+                 .tensor = "layers",
+                 .expected = std::to_string(count) + " layers",
+                 .actual = std::to_string(document["layers"].size())});
+  }
+  std::vector<LayerOutcome> layers;
+  for (size_t layer = 0; layer < count; ++layer) {
+    try {
+      layers.push_back(ReadLayer(path, document["layers"][layer], layer, config.blocks[layer]));
+    } catch (const Json::exception& e) {
+      Misfit(path, layer, "{\"layer\": j, \"kept\": [[...], ...]}", e.what());
+    }
+  }
+  return layers;
+}
+
+}  // namespace ghost

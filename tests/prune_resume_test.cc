@@ -1,0 +1,83 @@
+// Pruning that is stopped or killed and goes on: the output is the same to the byte.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "base/file.h"
+#include "base/json.h"
+#include "tests/support/golden.h"
+#include "tests/support/run_ghost.h"
+#include "tests/support/temp_dir.h"
+
+namespace ghost {
+namespace {
+
+class PruneResumeTest : public testing::TestWithParam<std::string> {
+ protected:
+  RunResult Prune(const std::string& method, const std::string& out, std::vector<std::string> more = {},
+                  const RunOptions& options = {}) const {
+    std::vector<std::string> arguments = {
+        "prune",         model_,         "--input",  model_ + "/expected.safetensors",
+        "--norm-groups", "full",         "--method", method,
+        "--output",      dir_.File(out), "--quiet"};
+    if (method == "ghost") arguments.push_back("--ragged");
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return RunGhost(arguments, options);
+  }
+  // All that does not tell of time and place.
+  std::string Bytes(const std::string& out) const {
+    const Json document = LoadJson(dir_.File(out) + "/ghost.json");
+    return ReadFile(dir_.File(out) + "/model.safetensors") + ReadFile(dir_.File(out) + "/config.json") +
+           ReadFile(dir_.File(out) + "/README.md") + document["layers"].dump() + document["pruning"].dump();
+  }
+  bool Exists(const std::string& name) const { return std::filesystem::exists(dir_.File(name)); }
+
+  const std::string model_ = "tests/golden/" + GetParam();
+  const TempDir dir_;
+};
+
+TEST_P(PruneResumeTest, StoppedAfterEveryLayerEndsInTheSameBytes) {
+  const int layers = LoadJson(model_ + "/case.json")["layers"].get<int>();
+  for (const std::string method : {"ghost", "sparsegpt", "taylor"}) {
+    ASSERT_EQ(Prune(method, method).exit_code, 0);
+    const std::string out = method + "-pieces";
+    for (int layer = 1; layer <= layers; ++layer) {
+      const RunResult run = Prune(method, out, {"--resume", "--stop-after", std::to_string(layer)});
+      ASSERT_EQ(run.exit_code, 75) << run.err;
+      EXPECT_FALSE(Exists(out));
+      EXPECT_TRUE(Exists(out + ".journal"));
+    }
+    const RunResult last = Prune(method, out, {"--resume"});
+    ASSERT_EQ(last.exit_code, 0) << last.err;
+    EXPECT_EQ(Bytes(out), Bytes(method)) << method;
+    EXPECT_FALSE(Exists(out + ".journal"));
+  }
+}
+
+TEST_P(PruneResumeTest, KilledAndResumedEndsInTheSameBytes) {
+  ASSERT_EQ(Prune("ghost", "whole").exit_code, 0);
+  // Killed when its journal appears, wherever it is by then; it may also have come to its end.
+  const RunResult killed =
+      Prune("ghost", "killed", {}, {.kill_when_exists = dir_.File("killed.journal/journal.json")});
+  EXPECT_TRUE(killed.exit_code == -1000 - 9 || killed.exit_code == 0) << killed.err;
+  if (killed.exit_code != 0) {
+    EXPECT_FALSE(Exists("killed"));
+    const RunResult resumed = Prune("ghost", "killed", {"--resume"});
+    ASSERT_EQ(resumed.exit_code, 0) << resumed.err;
+  }
+  EXPECT_EQ(Bytes("killed"), Bytes("whole"));
+}
+
+TEST_P(PruneResumeTest, TheJournalOfAnotherRunIsNotTaken) {
+  ASSERT_EQ(Prune("ghost", "out", {"--stop-after", "1"}).exit_code, 75);
+  const RunResult run = Prune("ghost", "out", {"--resume", "--sparsity", "0.25"});
+  EXPECT_EQ(run.exit_code, 64) << run.err;
+  EXPECT_FALSE(Exists("out"));
+  EXPECT_EQ(Prune("ghost", "out", {"--resume"}).exit_code, 0);  // and is still there
+}
+
+INSTANTIATE_TEST_SUITE_P(Cases, PruneResumeTest, testing::ValuesIn(GoldenMamba2Cases()),
+                         [](const auto& test) { return test.param; });
+
+}  // namespace
+}  // namespace ghost

@@ -1,0 +1,53 @@
+// `ghost eval --task recall` as users see it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/json.h"
+#include "tests/support/run_ghost.h"
+
+namespace ghost {
+namespace {
+
+using testing::HasSubstr;
+
+RunResult RunRecall(std::vector<std::string> more) {
+  std::vector<std::string> arguments = {"eval",        "tests/golden/m2_g1_n16_tied",   "--task",  "recall",
+                                        "--tokenizer", "tests/fixtures/byte-tokenizer", "--limit", "3"};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return RunGhost(arguments);
+}
+
+TEST(EvalRecall, GivesRatesByGroup) {
+  const RunResult run = RunRecall({"--json"});
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  const Json result = ParseJson(run.out, "stdout")["results"][0];
+  EXPECT_EQ(result["task"], "recall");
+  EXPECT_EQ(result["documents"], 3);
+  EXPECT_GT(result["queries"], 3);
+  for (const char* group : {"by_kind", "by_distance", "by_pairs", "by_distance_and_pairs"}) {
+    int64_t queries = 0;
+    for (const Json& rate : result[group]) queries += rate["queries"].get<int64_t>();
+    EXPECT_EQ(queries, result["queries"]) << group;
+  }
+  const Json other = ParseJson(RunRecall({"--json", "--seed", "5"}).out, "stdout")["results"][0];
+  EXPECT_NE(other["tokens"], result["tokens"]);
+  EXPECT_EQ(ParseJson(RunRecall({"--json", "--threads", "1"}).out, "stdout")["results"][0], result);
+}
+
+TEST(EvalRecall, PrintsATable) {
+  const RunResult run = RunRecall({});
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_THAT(run.out, HasSubstr("3 held-out documents"));
+  EXPECT_THAT(run.out, HasSubstr("distance"));
+}
+
+TEST(EvalRecall, RefusesBadNumbers) {
+  EXPECT_EQ(RunRecall({"--seed", "2147483648"}).exit_code, 64);
+  EXPECT_EQ(RunGhost({"eval", "tests/golden/m2_g1_n16_tied", "--task", "recall", "--tokenizer",
+                      "tests/fixtures/byte-tokenizer", "--limit", "-1"})
+                .exit_code,
+            64);
+}
+
+}  // namespace
+}  // namespace ghost
