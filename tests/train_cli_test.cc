@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "base/file.h"
 #include "base/json.h"
 #include "tests/support/run_ghost.h"
@@ -31,23 +33,22 @@ class TrainCliTest : public testing::Test {
     config_ = dir_.Write("shape.json", config.dump());
   }
 
-  RunResult Train(const std::string& output, std::vector<std::string> more) const {
-    std::vector<std::string> arguments = {"train",    "--corpus",
-                                          corpus_,    "--tokenizer",
-                                          kTokenizer, "--config",
-                                          config_,    "--output",
-                                          output,     "--steps",
-                                          "20",       "--batch",
-                                          "3",        "--micro-batch",
-                                          "2",        "--length",
-                                          "32",       "--lr",
-                                          "0.01",     "--warmup",
-                                          "5",        "--validation",
-                                          corpus_,    "--validate-every",
-                                          "8",        "--validation-windows",
-                                          "4",        "--save-every",
-                                          "4",        "--quiet"};
-    arguments.insert(arguments.end(), more.begin(), more.end());
+  // Flags with values; those given here replace the usual ones. Words without a value come behind.
+  RunResult Train(const std::string& output, const std::map<std::string, std::string>& flags,
+                  const std::vector<std::string>& words = {}) const {
+    std::map<std::string, std::string> all = {
+        {"--corpus", corpus_},     {"--tokenizer", kTokenizer},
+        {"--config", config_},     {"--output", output},
+        {"--steps", "20"},         {"--batch", "3"},
+        {"--micro-batch", "2"},    {"--length", "32"},
+        {"--lr", "0.01"},          {"--warmup", "5"},
+        {"--validation", corpus_}, {"--validate-every", "8"},
+        {"--save-every", "4"},     {"--validation-windows", "4"},
+    };
+    for (const auto& [name, value] : flags) all[name] = value;
+    std::vector<std::string> arguments = {"train", "--quiet"};
+    for (const auto& [name, value] : all) arguments.insert(arguments.end(), {name, value});
+    arguments.insert(arguments.end(), words.begin(), words.end());
     return RunGhost(arguments);
   }
 
@@ -57,7 +58,7 @@ class TrainCliTest : public testing::Test {
 
 TEST_F(TrainCliTest, TrainsAModelThatOtherVerbsRead) {
   const std::string out = dir_.File("model");
-  const RunResult run = Train(out, {"--json"});
+  const RunResult run = Train(out, {}, {"--json"});
   ASSERT_EQ(run.exit_code, 0) << run.err;
   const Json document = ParseJson(run.out, "stdout");
   EXPECT_EQ(document["schema"], "ghost.train/1");
@@ -83,25 +84,38 @@ TEST_F(TrainCliTest, TrainsAModelThatOtherVerbsRead) {
 
 TEST_F(TrainCliTest, AStoppedRunGoesOnToTheSameBytes) {
   const std::string whole = dir_.File("whole"), parts = dir_.File("parts");
-  ASSERT_EQ(Train(whole, {"--threads", "2"}).exit_code, 0);
-  const RunResult stopped = Train(parts, {"--threads", "1", "--stop-after", "6"});
+  ASSERT_EQ(Train(whole, {{"--threads", "2"}}).exit_code, 0);
+  const RunResult stopped = Train(parts, {{"--threads", "1"}, {"--stop-after", "6"}});
   EXPECT_EQ(stopped.exit_code, 75);
   EXPECT_THAT(stopped.err, HasSubstr("--resume"));
   EXPECT_FALSE(DirectoryExists(parts));
-  EXPECT_EQ(Train(parts, {"--resume", "--lr", "0.02"}).exit_code, 64);  // another run
-  ASSERT_EQ(Train(parts, {"--resume"}).exit_code, 0);
+  const RunResult other = Train(parts, {{"--lr", "0.02"}}, {"--resume"});
+  EXPECT_EQ(other.exit_code, 64);
+  EXPECT_THAT(other.err, HasSubstr("another run"));
+  ASSERT_EQ(Train(parts, {}, {"--resume"}).exit_code, 0);
   EXPECT_EQ(ReadFile(parts + "/model.safetensors"), ReadFile(whole + "/model.safetensors"));
   EXPECT_EQ(LoadJson(parts + "/training.json")["loss_curve"],
             LoadJson(whole + "/training.json")["loss_curve"]);
 }
 
+TEST_F(TrainCliTest, RecallDocumentsTakeTheirShare) {
+  const std::string out = dir_.File("model");
+  const RunResult run = Train(out, {{"--recall-fraction", "0.5"}}, {"--json"});
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  const Json document = ParseJson(run.out, "stdout");
+  EXPECT_EQ(document["settings"]["recall_fraction"], 0.5);
+  const double windows = 400.0 * 27 / 32;  // roughly, in the corpus
+  EXPECT_NEAR(document["epochs"].get<double>(), 30 / windows, 0.02);
+}
+
 TEST_F(TrainCliTest, BadRequestsAreRefusedBeforeAnythingIsDone) {
   const std::string out = dir_.File("model");
-  EXPECT_EQ(Train(out, {"--config", "enormous"}).exit_code, 66);
-  EXPECT_EQ(Train(out, {"--steps", "0"}).exit_code, 64);
-  EXPECT_EQ(Train(out, {"--length", "100000"}).exit_code, 64);
-  EXPECT_EQ(Train(out, {"--dtype", "q8_0"}).exit_code, 64);
-  EXPECT_EQ(Train(out, {"--corpus", "no-such.txt"}).exit_code, 66);
+  EXPECT_EQ(Train(out, {{"--config", "enormous"}}).exit_code, 66);
+  EXPECT_EQ(Train(out, {{"--steps", "0"}}).exit_code, 64);
+  EXPECT_EQ(Train(out, {{"--length", "100000"}}).exit_code, 64);
+  EXPECT_EQ(Train(out, {{"--dtype", "q8_0"}}).exit_code, 64);
+  EXPECT_EQ(Train(out, {{"--corpus", "no-such.txt"}}).exit_code, 66);
+  EXPECT_EQ(Train(out, {{"--recall-fraction", "1.5"}}).exit_code, 64);
   EXPECT_FALSE(DirectoryExists(out));
   EXPECT_FALSE(DirectoryExists(out + ".state"));
 }
