@@ -58,6 +58,16 @@ std::vector<int32_t> LoadTokens(const Tokenizer& tokenizer, const std::string& p
   return EncodeCorpus(tokenizer, text, [&](int64_t done, int64_t total) { progress.Update(done, total); });
 }
 
+// Documents that ask for what they said before, of those that are for learning. The seeds that windows give
+// their documents are well mixed; the upper half of one is the document's number.
+GeneratedWindows::Generator RecallGenerator(const Tokenizer& tokenizer, uint64_t seed) {
+  const auto run = static_cast<uint32_t>(seed % kMaxRecallSeed);
+  return [&tokenizer, run](uint64_t number) {
+    const auto index = static_cast<uint32_t>(number >> 32);
+    return tokenizer.Encode(MakeRecallDocument(RecallSeed(RecallSplit::kTrain, run, index)).text);
+  };
+}
+
 // Held-out windows, evenly spread over their file, and the bytes of what is predicted in them.
 struct Validation {
   std::vector<int32_t> windows;  // L + 1 tokens each
@@ -95,16 +105,6 @@ OrderedJson DescribeValidations(const std::vector<ValidationPoint>& points, cons
                     {"bits_per_byte", point.nll / std::log(2.0) * tokens_per_byte}});
   }
   return list;
-}
-
-// Recall documents of the training split, each a pure function of the number the source asks with.
-GeneratedWindows RecallWindows(const Tokenizer& tokenizer, uint64_t seed) {
-  const auto make = [&tokenizer](uint64_t number) {
-    const auto high = static_cast<uint32_t>(number >> 32) & kMaxRecallSeed;
-    const uint64_t train_seed = RecallSeed(RecallSplit::kTrain, high, static_cast<uint32_t>(number));
-    return tokenizer.Encode(MakeRecallDocument(train_seed).text);
-  };
-  return GeneratedWindows(make, tokenizer.TokenToId("<|endoftext|>").value_or(-1), seed);
 }
 
 TrainerSettings SettingsOf(const TrainOptions& o) {
@@ -217,9 +217,9 @@ OrderedJson Train(const TrainOptions& options) {
   std::vector<int32_t> tokens = LoadTokens(tokenizer, options.corpus, "tokenize");
   const Validation validation = LoadValidation(options, tokenizer);
   const OrderedJson run = DescribeRun(options, config, tokens, validation);
-  CorpusWindows prose(std::move(tokens), options.length, options.seed);
-  GeneratedWindows recall = RecallWindows(tokenizer, options.seed);
-  MixedWindows source(prose, recall, options.recall_fraction);
+  CorpusWindows corpus(std::move(tokens), options.length, options.seed);
+  GeneratedWindows recall(RecallGenerator(tokenizer, options.seed), tokenizer.eos_id(), options.seed);
+  MixedWindows source(corpus, recall, options.recall_fraction);
   Trainer trainer(config, SettingsOf(options), source);
   const std::string state = options.output + ".state";
   if (options.resume && DirectoryExists(state)) trainer.Load(state, run);
@@ -229,8 +229,8 @@ OrderedJson Train(const TrainOptions& options) {
   document["settings"] = run;
   document["parameters"] = CountParameters(config);
   document["tokens"] = options.steps * options.batch * options.length;
-  document["epochs"] = (1.0 - options.recall_fraction) * static_cast<double>(options.steps * options.batch) /
-                       static_cast<double>(prose.windows_per_epoch());
+  document["epochs"] = static_cast<double>(options.steps * options.batch) * (1.0 - options.recall_fraction) /
+                       static_cast<double>(corpus.windows_per_epoch());
   document["final_loss"] = trainer.history().losses.back();
   document["loss_curve"] = ThinLossCurve(trainer.history().losses, kCurvePoints);
   document["validations"] = DescribeValidations(trainer.history().validations, validation);
@@ -240,6 +240,7 @@ OrderedJson Train(const TrainOptions& options) {
   output.force = options.force;
   output.dtype = dtype;
   output.tokenizer = options.tokenizer;
+  output.eos_id = tokenizer.eos_id();
   output.document = document;
   output.model_card = MakeTrainingCard({config, CountParameters(config), document, CommandOf(options)});
   WriteTrainedModel(trainer, output);
