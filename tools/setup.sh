@@ -21,6 +21,8 @@ packages=(
   "liblzma-dev:texts packed with xz"
   "libxxhash-dev:content hashes"
   "libssl-dev:SHA-256 in tests"
+  "bubblewrap:the sandbox in which humaneval's programs run (optional at run time)"
+  "python3:runs those programs"
   "libgtest-dev:tests"
   "libgmock-dev:tests"
   "libbenchmark-dev:micro-benchmarks"
