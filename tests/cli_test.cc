@@ -142,7 +142,7 @@ TEST(Cli, HelpOfEveryVerbOpensWithAnExample) {
   const RunResult all = RunGhost({"--help"});
   EXPECT_EQ(all.exit_code, 0);
   for (const char* verb :
-       {"inspect", "generate", "tokenize", "forward", "eval", "convert", "bench", "random-model"}) {
+       {"inspect", "generate", "tokenize", "forward", "eval", "convert", "bench", "train", "random-model"}) {
     EXPECT_THAT(all.out, HasSubstr(verb));
     const RunResult help = RunGhost({verb, "--help"});
     EXPECT_EQ(help.exit_code, 0);

@@ -14,7 +14,7 @@ packages=(
   "nlohmann-json3-dev:JSON"
   "libfmt-dev:formatted output"
   "libhwy-dev:SIMD with run-time dispatch (Google Highway)"
-  "libopenblas-serial-dev:a second matrix product, to measure ours against"
+  "libopenblas-serial-dev:LAPACK, and a second matrix product to measure ours against"
   "libpcre2-dev:regular expressions of tokenizers"
   "libutf8proc-dev:Unicode normalisation and categories"
   "zlib1g-dev:texts packed with gzip"

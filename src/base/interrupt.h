@@ -17,4 +17,14 @@ void CatchInterrupts();
 bool WasInterrupted();
 void ThrowIfInterrupted();
 
+// While one lives ThrowIfInterrupted does nothing: for writing down what an interruption must not lose. For
+// the main thread.
+class HoldInterrupts {
+ public:
+  HoldInterrupts();
+  ~HoldInterrupts();
+  HoldInterrupts(const HoldInterrupts&) = delete;
+  HoldInterrupts& operator=(const HoldInterrupts&) = delete;
+};
+
 }  // namespace ghost

@@ -11,6 +11,7 @@ namespace {
 
 constexpr int64_t kDotWeightsPerTask = 64;  // rows of w
 constexpr int64_t kSerialPanels = 4;
+constexpr int64_t kBlocksPerThread = 4;  // enough rows for threads to take whole blocks and never wait
 
 int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
@@ -55,10 +56,13 @@ void MatMul(ConstView x, WeightView w, View y, const MatMulOptions& options) {
     };
     return ParallelFor(CeilDiv(O, kDotWeightsPerTask), multiply, /*work=*/T * K * O);
   }
-  for (int64_t t = 0; t < T; t += kMaxTileRows) {
-    const int64_t rows = std::min(kMaxTileRows, T - t);
+  const auto block = [&](int64_t number) {
+    const int64_t t = number * kMaxTileRows, rows = std::min(kMaxTileRows, T - t);
     MatMulBlock(x.Rows(t, rows), w, y.Rows(t, rows), options);
-  }
+  };
+  const int64_t blocks = CeilDiv(T, kMaxTileRows);
+  if (blocks >= kBlocksPerThread * NumThreads()) return ParallelFor(blocks, block, /*work=*/T * K * O);
+  for (int64_t number = 0; number < blocks; ++number) block(number);
 }
 
 }  // namespace ghost

@@ -14,8 +14,8 @@ struct MatMulOptions {
 // Float32 arithmetic; 16-bit and Q8_0 weights are widened exactly, in registers or tile by tile, on their way
 // through the cache (a dot product may apply a Q8_0 scale to the sum of its block). With few rows (decoding)
 // every weight is read from memory once for all of them. A row's result does not depend on the number of
-// threads; it may depend, by rounding, on T. K = 0 gives bias or zeros. Scratch is kept per thread: a tile,
-// and on the calling thread up to 256 rows of x; nothing grows with T or O. y must not overlap x.
+// threads; it may depend, by rounding, on T. K = 0 gives bias or zeros. Scratch is kept per thread: a tile
+// and up to 256 rows of x; nothing grows with T or O. y must not overlap x.
 void MatMul(ConstView x, WeightView w, View y, const MatMulOptions& options = {});
 
 // The same as three loops, accumulated in float64 and rounded once; the specification for tests.

@@ -4,6 +4,7 @@
 
 #include "base/threads.h"
 #include "kernels/matmul.h"
+#include "kernels/matmul_simd.h"
 #include "kernels/scratch.h"
 #include "kernels/widen.h"
 
@@ -12,7 +13,9 @@ namespace {
 
 constexpr int64_t kStripFloats = 2 << 20;  // of transposed weights: they stay in the last-level cache
 constexpr int64_t kLine = 16;              // rows turned at a time: one cache line of the transposed row
-constexpr int kTurnedSlot = 2, kTurnedSlotB = 3, kWidenSlot = 4;
+constexpr int kTurnedSlot = 2, kWidenSlot = 4;
+constexpr int64_t kOuterBlock = 64, kOuterColumns = 4 * kTileWeights;  // of dw: a piece of parallel work
+constexpr int64_t kOuterRows = 1024;  // of dy at a time: a block's columns stay in the second-level cache
 
 int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
@@ -75,15 +78,27 @@ void MatMulTransposed(ConstView dy, WeightView w, View dx) {
 void OuterAccumulate(ConstView dy, ConstView x, View dw) {
   const int64_t T = dy.rows, O = dy.cols, K = x.cols;
   GHOST_CHECK(x.rows == T && dw.rows == O && dw.cols == K);
-  const int64_t strip =
-      std::clamp<int64_t>(kStripFloats / std::max<int64_t>(O + K, 1), 1, std::max<int64_t>(T, 1));
+  if (O == 0 || K == 0) return;
+  const int64_t strip = std::clamp<int64_t>(kStripFloats / K, 1, kOuterRows);
+  const int64_t across = CeilDiv(K, kOuterColumns);
   for (int64_t t = 0; t < T; t += strip) {
     const int64_t rows = std::min(strip, T - t);
-    float* dy_turned = ThreadScratch(kTurnedSlot, rows * O);
-    float* x_turned = ThreadScratch(kTurnedSlotB, rows * K);
-    Transpose(dy.Rows(t, rows), dy_turned);
-    Transpose(x.Rows(t, rows), x_turned);
-    MatMul(ConstView(dy_turned, O, rows), AsWeights(x_turned, K, rows), dw, {.accumulate = true});
+    float* turned = ThreadScratch(kTurnedSlot, rows * K);
+    Transpose(x.Rows(t, rows), turned);
+    // A block of dw per piece: its columns of dy lie t by t as they are, which is how MatMulTile wants them.
+    const auto block = [&](int64_t piece) {
+      const int64_t o = piece / across * kOuterBlock, k = piece % across * kOuterColumns;
+      const ConstView columns = dy.Rows(t, rows).Cols(o, std::min(kOuterBlock, O - o));
+      const View out = dw.Rows(o, columns.cols);
+      float* packed = ThreadScratch(0, PackedFloats(columns.cols, rows));
+      PackColumns(columns, packed);
+      for (int64_t begin = k; begin < std::min(K, k + kOuterColumns); begin += kTileWeights) {
+        const int64_t end = std::min({K, k + kOuterColumns, begin + kTileWeights});
+        MatMulTile(packed, AsWeights(turned, K, rows), out, {.accumulate = true}, begin, end,
+                   ThreadScratch(1, TileScratchFloats()));
+      }
+    };
+    ParallelFor(CeilDiv(O, kOuterBlock) * across, block, /*work=*/rows * O * K);
   }
 }
 

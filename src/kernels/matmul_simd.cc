@@ -195,6 +195,26 @@ HWY_ATTR void PackPanelTarget(ConstView x, int64_t panel, float* packed) {
   }
 }
 
+HWY_ATTR void PackColumnsTarget(ConstView x, float* packed) {
+  const D d;
+  const int64_t K = x.rows, T = x.cols, L = NumLanes();
+  for (int64_t first = 0; first < T; first += PanelRowsTarget()) {
+    const int64_t rows = std::min(PanelRowsTarget(), T - first), width = PanelWidth(rows);
+    float* out = packed + first * K;
+    if (rows == 2 * L) {
+      for (int64_t k = 0; k < K; ++k, out += width) {
+        const float* in = x.Row(k) + first;
+        hn::Store(hn::LoadU(d, in), d, out);
+        hn::Store(hn::LoadU(d, in + L), d, out + L);
+      }
+    } else {
+      for (int64_t k = 0; k < K; ++k, out += width) {
+        std::fill(std::copy_n(x.Row(k) + first, rows, out), out + width, 0.0f);
+      }
+    }
+  }
+}
+
 // Rows of w that will be needed after the current ones, to be fetched from memory meanwhile. Null: none.
 struct NextRows {
   const std::byte* w = nullptr;
@@ -396,6 +416,7 @@ HWY_EXPORT(MatMulDotsTarget);
 HWY_EXPORT(PanelRowsTarget);
 HWY_EXPORT(PackedFloatsTarget);
 HWY_EXPORT(PackPanelTarget);
+HWY_EXPORT(PackColumnsTarget);
 HWY_EXPORT(TileScratchFloatsTarget);
 HWY_EXPORT(MatMulTileTarget);
 }  // namespace
@@ -405,6 +426,7 @@ void MatMulDots(ConstView x, WeightView w, View y, const MatMulOptions& options,
 }
 int64_t PanelRows() { return HWY_DYNAMIC_DISPATCH(PanelRowsTarget)(); }
 int64_t PackedFloats(int64_t T, int64_t K) { return HWY_DYNAMIC_DISPATCH(PackedFloatsTarget)(T, K); }
+void PackColumns(ConstView x, float* packed) { HWY_DYNAMIC_DISPATCH(PackColumnsTarget)(x, packed); }
 void PackPanel(ConstView x, int64_t panel, float* packed) {
   HWY_DYNAMIC_DISPATCH(PackPanelTarget)(x, panel, packed);
 }

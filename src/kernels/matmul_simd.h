@@ -17,6 +17,9 @@ int64_t PanelRows();
 int64_t PackedFloats(int64_t T, int64_t K);
 void PackPanel(ConstView x, int64_t panel, float* packed);
 
+// The panels of x^T from x: (K, T) itself: row k gives value k of every panel, no turning.
+void PackColumns(ConstView x, float* packed);
+
 // Rows [begin, end) of w, end - begin <= kTileWeights, for all T <= kMaxTileRows rows of x, which lie in
 // `packed`.
 inline constexpr int64_t kTileWeights = 48;

@@ -8,7 +8,7 @@
 
 #include "base/rng.h"
 #include "base/threads.h"
-#include "kernels/ssm_scan.h"
+#include "kernels/ssm_scan_backward.h"
 
 namespace ghost {
 namespace {
@@ -73,6 +73,35 @@ void BM_Prefill(benchmark::State& bench) {
 BENCHMARK(BM_Prefill)
     ->ArgNames({"N", "stats"})
     ->ArgsProduct({{128, 64, 61, 32}, {0, 1, 2}})
+    ->MinTime(0.005)
+    ->Repetitions(40)
+    ->ReportAggregatesOnly()
+    ->ComputeStatistics("best", Smallest)
+    ->Unit(benchmark::kMillisecond);
+
+// Argument: N. The backward pass over four chunks, one thread.
+void BM_Backward(benchmark::State& bench) {
+  const int N = static_cast<int>(bench.range(0)), H = 8;
+  const int64_t length = 256, R = 64 * H;
+  Layer layer(1, length, H, N);
+  std::vector<float> chunks(static_cast<size_t>(ChunkStatesFloats(layer.input)));
+  std::vector<float> dx(static_cast<size_t>(length * R)), db(static_cast<size_t>(length * N)), dc = db;
+  std::vector<float> ddt(static_cast<size_t>(length * H)), dy(dx.size(), 0.5f);
+  SetThreads(1);
+  SsmScanChunks(layer.input, layer.out, chunks.data());
+  const ScanGradients gradients = {View(dx.data(), length, R), View(db.data(), length, N),
+                                   View(dc.data(), length, N), View(ddt.data(), length, H)};
+  for (auto _ : bench)
+    SsmScanBackward(layer.input, chunks.data(), ConstView(dy.data(), length, R), gradients);
+  SetThreads(0);
+  bench.counters["s_per_token_head"] =
+      benchmark::Counter(static_cast<double>(length * H * bench.iterations()),
+                         benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
+}
+BENCHMARK(BM_Backward)
+    ->ArgName("N")
+    ->Arg(128)
+    ->Arg(61)
     ->MinTime(0.005)
     ->Repetitions(40)
     ->ReportAggregatesOnly()

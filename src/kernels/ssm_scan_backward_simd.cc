@@ -46,7 +46,7 @@ struct Tile {
   alignas(64) float states[(kChunk + 1) * kChannels * 2 * kMaxLanes];  // (kChunk + 1, channel, 2 vectors)
   alignas(64) float db[kChunk * kChannels * kMaxLanes];                // (kChunk, channel, 1 vector)
   alignas(64) float dc[kChunk * kChannels * kMaxLanes];
-  float b[kChunk * kChannels], c[kChunk * kChannels];
+  float b[kChunk * kChannels], c[kChunk * kChannels], scaled_b[kChunk * kChannels];  // scaled: dt * b
 };
 
 HWY_ATTR void PackChunk(const HeadChunk& in, Chunk& chunk) {
@@ -101,7 +101,7 @@ HWY_INLINE void FillStates(const HeadChunk& in, const Chunk& chunk, int n, int p
   LoadStrip(in.state + n * in.P + p, width, h00, h01);
   if constexpr (kCount > 1) LoadStrip(in.state + (n + 1) * in.P + p, width, h10, h11);
   float* HWY_RESTRICT out = tile.states;
-  const float* HWY_RESTRICT b = tile.b;
+  const float* HWY_RESTRICT b = tile.scaled_b;
   const auto store = [&]() HWY_ATTR {
     hn::Store(h00, d, out);
     hn::Store(h01, d, out + L);
@@ -114,29 +114,29 @@ HWY_INLINE void FillStates(const HeadChunk& in, const Chunk& chunk, int n, int p
   store();
   for (int t = 0; t < in.length; ++t, x += 2 * L, b += kChannels) {
     const V decay = hn::Set(d, chunk.decay[t]), x0 = hn::LoadU(d, x), x1 = hn::LoadU(d, x + L);
-    const V b0 = hn::Set(d, chunk.dt[t] * b[0]);
-    h00 = hn::MulAdd(b0, x0, hn::Mul(decay, h00));
-    h01 = hn::MulAdd(b0, x1, hn::Mul(decay, h01));
+    const V b0 = hn::Set(d, b[0]);
+    h00 = hn::MulAdd(decay, h00, hn::Mul(b0, x0));  // one operation between two tokens, not two
+    h01 = hn::MulAdd(decay, h01, hn::Mul(b0, x1));
     if constexpr (kCount > 1) {
-      const V b1 = hn::Set(d, chunk.dt[t] * b[1]);
-      h10 = hn::MulAdd(b1, x0, hn::Mul(decay, h10));
-      h11 = hn::MulAdd(b1, x1, hn::Mul(decay, h11));
+      const V b1 = hn::Set(d, b[1]);
+      h10 = hn::MulAdd(decay, h10, hn::Mul(b1, x0));
+      h11 = hn::MulAdd(decay, h11, hn::Mul(b1, x1));
     }
     store();
   }
 }
 
-// One token of one channel: gamma comes in as what later tokens want of this state and leaves as what this
-// token and they want of the state before.
-HWY_INLINE void StepBack(float b_n, float c_n, V decay, V x0, V x1, V dy0, V dy1,
+// One token of one channel: gamma comes in as dL/dstate of the token behind, whose decay is `next_decay`, and
+// leaves as this token's.
+HWY_INLINE void StepBack(float b_n, float c_n, V next_decay, V x0, V x1, V dy0, V dy1,
                          const float* HWY_RESTRICT before, const float* HWY_RESTRICT after,
                          float* HWY_RESTRICT db, float* HWY_RESTRICT dc, V& gamma0, V& gamma1, V& dx0, V& dx1,
                          V& through_decay) {
   const D d;
   const int L = NumLanes();
   const V b = hn::Set(d, b_n), c = hn::Set(d, c_n);
-  gamma0 = hn::MulAdd(dy0, c, gamma0);
-  gamma1 = hn::MulAdd(dy1, c, gamma1);
+  gamma0 = hn::MulAdd(next_decay, gamma0, hn::Mul(dy0, c));
+  gamma1 = hn::MulAdd(next_decay, gamma1, hn::Mul(dy1, c));
   hn::Store(hn::MulAdd(dy0, hn::Load(d, after), hn::MulAdd(dy1, hn::Load(d, after + L), hn::Load(d, dc))), d,
             dc);
   hn::Store(hn::MulAdd(x0, gamma0, hn::MulAdd(x1, gamma1, hn::Load(d, db))), d, db);
@@ -144,8 +144,6 @@ HWY_INLINE void StepBack(float b_n, float c_n, V decay, V x0, V x1, V dy0, V dy1
   dx1 = hn::MulAdd(gamma1, b, dx1);
   through_decay = hn::MulAdd(gamma0, hn::Load(d, before), through_decay);
   through_decay = hn::MulAdd(gamma1, hn::Load(d, before + L), through_decay);
-  gamma0 = hn::Mul(gamma0, decay);
-  gamma1 = hn::Mul(gamma1, decay);
 }
 
 template <int kCount>
@@ -156,27 +154,30 @@ HWY_INLINE void RunBack(const HeadChunk& in, Chunk& chunk, int n, int p, int64_t
   V g00, g01, g10 = hn::Zero(d), g11 = g10;
   LoadStrip(row0, width, g00, g01);
   if constexpr (kCount > 1) LoadStrip(row1, width, g10, g11);
+  V next_decay = hn::Set(d, 1.0f);  // what comes in has been through the next chunk's first
   for (int t = in.length - 1; t >= 0; --t) {
     const float *x = chunk.x + strip + t * 2 * L, *dy = chunk.dy + strip + t * 2 * L;
     float *dx = chunk.dx + strip + t * 2 * L, *through = chunk.through_decay + t * L;
     const float *before = tile.states + t * kChannels * 2 * L, *after = before + kChannels * 2 * L;
     float *db = tile.db + t * kChannels * L, *dc = tile.dc + t * kChannels * L;
     const float *b = tile.b + t * kChannels, *c = tile.c + t * kChannels;
-    const V decay = hn::Set(d, chunk.decay[t]);
     const V x0 = hn::LoadU(d, x), x1 = hn::LoadU(d, x + L), dy0 = hn::LoadU(d, dy),
             dy1 = hn::LoadU(d, dy + L);
     V dx0 = hn::LoadU(d, dx), dx1 = hn::LoadU(d, dx + L), sum = hn::Load(d, through);
-    StepBack(b[0], c[0], decay, x0, x1, dy0, dy1, before, after, db, dc, g00, g01, dx0, dx1, sum);
+    StepBack(b[0], c[0], next_decay, x0, x1, dy0, dy1, before, after, db, dc, g00, g01, dx0, dx1, sum);
     if constexpr (kCount > 1) {
-      StepBack(b[1], c[1], decay, x0, x1, dy0, dy1, before + 2 * L, after + 2 * L, db + L, dc + L, g10, g11,
-               dx0, dx1, sum);
+      V second = hn::Zero(d);  // apart, or four additions would wait for each other
+      StepBack(b[1], c[1], next_decay, x0, x1, dy0, dy1, before + 2 * L, after + 2 * L, db + L, dc + L, g10,
+               g11, dx0, dx1, second);
+      sum = hn::Add(sum, second);
     }
     hn::StoreU(dx0, d, dx);
     hn::StoreU(dx1, d, dx + L);
     hn::Store(sum, d, through);
+    next_decay = hn::Set(d, chunk.decay[t]);
   }
-  StoreStrip(g00, g01, row0, width);
-  if constexpr (kCount > 1) StoreStrip(g10, g11, row1, width);
+  StoreStrip(hn::Mul(next_decay, g00), hn::Mul(next_decay, g01), row0, width);
+  if constexpr (kCount > 1) StoreStrip(hn::Mul(next_decay, g10), hn::Mul(next_decay, g11), row1, width);
 }
 
 // kCount channels from n on, all of p.
@@ -187,6 +188,7 @@ HWY_ATTR void ChannelsBack(const HeadChunk& in, Chunk& chunk, int n, Tile& tile)
   for (int t = 0; t < in.length; ++t) {
     for (int i = 0; i < kCount; ++i) {
       tile.b[t * kChannels + i] = in.b[t * in.b_stride + n + i];
+      tile.scaled_b[t * kChannels + i] = chunk.dt[t] * tile.b[t * kChannels + i];
       tile.c[t * kChannels + i] = in.c[t * in.c_stride + n + i];
     }
   }

@@ -15,6 +15,7 @@
 #include "tasks/document.h"
 #include "tasks/model_source.h"
 #include "tasks/random_model.h"
+#include "text/recall.h"
 #include "text/text_file.h"
 #include "text/tokenizer.h"
 #include "train/corpus.h"
@@ -55,6 +56,16 @@ std::vector<int32_t> LoadTokens(const Tokenizer& tokenizer, const std::string& p
   const std::string text = LoadTextFile(path);
   Progress progress(label, "bytes");
   return EncodeCorpus(tokenizer, text, [&](int64_t done, int64_t total) { progress.Update(done, total); });
+}
+
+// Documents that ask for what they said before, of those that are for learning. The seeds that windows give
+// their documents are well mixed; the upper half of one is the document's number.
+GeneratedWindows::Generator RecallGenerator(const Tokenizer& tokenizer, uint64_t seed) {
+  const auto run = static_cast<uint32_t>(seed % kMaxRecallSeed);
+  return [&tokenizer, run](uint64_t number) {
+    const auto index = static_cast<uint32_t>(number >> 32);
+    return tokenizer.Encode(MakeRecallDocument(RecallSeed(RecallSplit::kTrain, run, index)).text);
+  };
 }
 
 // Held-out windows, evenly spread over their file, and the bytes of what is predicted in them.
@@ -175,7 +186,6 @@ void CheckOptions(const TrainOptions& o) {
     throw Error(ErrorKind::kUsage, "bad value of --recall-fraction",
                 {.expected = "0 to 1", .actual = fmt::format("{}", o.recall_fraction)});
   }
-  if (o.recall_fraction > 0.0) throw Error(ErrorKind::kUnsupported, "--recall-fraction has no generator yet");
 }
 
 std::string CommandOf(const TrainOptions& options) {
@@ -207,7 +217,9 @@ OrderedJson Train(const TrainOptions& options) {
   std::vector<int32_t> tokens = LoadTokens(tokenizer, options.corpus, "tokenize");
   const Validation validation = LoadValidation(options, tokenizer);
   const OrderedJson run = DescribeRun(options, config, tokens, validation);
-  CorpusWindows source(std::move(tokens), options.length, options.seed);
+  CorpusWindows corpus(std::move(tokens), options.length, options.seed);
+  GeneratedWindows recall(RecallGenerator(tokenizer, options.seed), tokenizer.eos_id(), options.seed);
+  MixedWindows source(corpus, recall, options.recall_fraction);
   Trainer trainer(config, SettingsOf(options), source);
   const std::string state = options.output + ".state";
   if (options.resume && DirectoryExists(state)) trainer.Load(state, run);
@@ -217,8 +229,8 @@ OrderedJson Train(const TrainOptions& options) {
   document["settings"] = run;
   document["parameters"] = CountParameters(config);
   document["tokens"] = options.steps * options.batch * options.length;
-  document["epochs"] =
-      static_cast<double>(options.steps * options.batch) / static_cast<double>(source.windows_per_epoch());
+  document["epochs"] = static_cast<double>(options.steps * options.batch) * (1.0 - options.recall_fraction) /
+                       static_cast<double>(corpus.windows_per_epoch());
   document["final_loss"] = trainer.history().losses.back();
   document["loss_curve"] = ThinLossCurve(trainer.history().losses, kCurvePoints);
   document["validations"] = DescribeValidations(trainer.history().validations, validation);
@@ -228,6 +240,7 @@ OrderedJson Train(const TrainOptions& options) {
   output.force = options.force;
   output.dtype = dtype;
   output.tokenizer = options.tokenizer;
+  output.eos_id = tokenizer.eos_id();
   output.document = document;
   output.model_card = MakeTrainingCard({config, CountParameters(config), document, CommandOf(options)});
   WriteTrainedModel(trainer, output);

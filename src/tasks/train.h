@@ -36,7 +36,8 @@ struct TrainOptions {
 
   template <class Visit>
   void ForEach(Visit&& visit) {
-    visit(corpus, OptionInfo{"corpus", "text to learn from, UTF-8", Place::kFlag, true});
+    visit(corpus, OptionInfo{"corpus", "text to learn from: UTF-8, plain or packed with gzip or xz",
+                             Place::kFlag, true});
     visit(tokenizer, OptionInfo{"tokenizer", "tokenizer.json, or a directory with one", Place::kFlag, true});
     visit(config, OptionInfo{"config", "tiny, tiny-g4, tiny-192, tiny-128, or a config.json of a Mamba2"});
     visit(output, OptionInfo{"output", "directory to make", Place::kFlag, true});

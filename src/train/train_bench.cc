@@ -24,7 +24,8 @@ double FlopsPerToken(const ModelConfig& config) {
 void BenchTrain(benchmark::State& state, const char* shape, int vocab_size) {
   const ModelConfig config = TrainingShape(shape, vocab_size);
   TrainerSettings settings;
-  settings.batch = settings.micro_batch = 8;
+  settings.batch = 8;
+  settings.micro_batch = state.range(0);
   settings.length = 512;
   Rng rng(1);
   std::vector<int32_t> ids(100000);
@@ -41,9 +42,23 @@ void BenchTrain(benchmark::State& state, const char* shape, int vocab_size) {
   state.counters["gemm_gflops"] = gemm / 1e9;
 }
 
-BENCHMARK_CAPTURE(BenchTrain, tiny, "tiny", 4096)->Unit(benchmark::kMillisecond)->UseRealTime();
-BENCHMARK_CAPTURE(BenchTrain, tiny_g4, "tiny-g4", 4096)->Unit(benchmark::kMillisecond)->UseRealTime();
-BENCHMARK_CAPTURE(BenchTrain, tiny_192, "tiny-192", 2048)->Unit(benchmark::kMillisecond)->UseRealTime();
+BENCHMARK_CAPTURE(BenchTrain, tiny, "tiny", 4096)
+    ->ArgName("micro")
+    ->Arg(8)
+    ->Unit(benchmark::kMillisecond)
+    ->UseRealTime();
+BENCHMARK_CAPTURE(BenchTrain, tiny_g4, "tiny-g4", 4096)
+    ->ArgName("micro")
+    ->Arg(8)
+    ->Unit(benchmark::kMillisecond)
+    ->UseRealTime();
+BENCHMARK_CAPTURE(BenchTrain, tiny_192, "tiny-192", 2048)
+    ->ArgName("micro")
+    ->Arg(8)
+    ->Arg(4)
+    ->Arg(2)
+    ->Unit(benchmark::kMillisecond)
+    ->UseRealTime();
 
 }  // namespace
 }  // namespace ghost

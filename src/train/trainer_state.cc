@@ -6,6 +6,7 @@
 #include "base/atomic_directory.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/interrupt.h"
 #include "io/safetensors.h"
 #include "train/trainer.h"
 
@@ -61,6 +62,7 @@ OrderedJson ValidationsJson(const std::vector<ValidationPoint>& points) {
 }  // namespace
 
 void Trainer::Save(const std::string& directory, const OrderedJson& fingerprint) const {
+  const HoldInterrupts hold;  // this is what an interruption leaves
   AtomicDirectory output(directory, /*overwrite=*/true);
   std::map<std::string, Tensor> tensors;
   AddTensors(layout_, "weights.", *weights_, tensors);

@@ -2,10 +2,12 @@
 
 #include <gtest/gtest.h>
 
-#include <cstring>
+#include <csignal>
+#include <cstdlib>
 #include <filesystem>
 
 #include "base/error.h"
+#include "base/interrupt.h"
 #include "base/rng.h"
 #include "base/threads.h"
 #include "tests/support/temp_dir.h"
@@ -84,6 +86,30 @@ TEST(Trainer, ResumedRunsAndAllThreadCountsGiveTheSameBits) {
   EXPECT_EQ(second.history().losses, whole.history().losses);
   EXPECT_EQ(second.history().gradient_norms, whole.history().gradient_norms);
   EXPECT_EQ(WeightsOf(second), WeightsOf(whole));
+}
+
+TEST(TrainerDeathTest, AnInterruptionLosesOneStepAndCanBeSaved) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const TempDir dir;
+  const std::string state = dir.File("state");
+  const auto interrupted = [&] {
+    CorpusWindows source = SmallCorpus();
+    Trainer trainer(TinyConfig(1, 8), SmallSettings(), source);
+    trainer.Step();
+    const std::vector<float> before = WeightsOf(trainer);
+    CatchInterrupts();
+    std::raise(SIGINT);
+    try {
+      trainer.Step();
+    } catch (const Interrupted&) {
+      trainer.Save(state, {{"lr", 1}});
+      Trainer again(TinyConfig(1, 8), SmallSettings(), source);
+      again.Load(state, {{"lr", 1}});
+      std::exit(again.step() == 1 && WeightsOf(again) == before ? 0 : 1);
+    }
+    std::exit(2);
+  };
+  EXPECT_EXIT(interrupted(), testing::ExitedWithCode(0), "");
 }
 
 TEST(Trainer, StatesOfOtherRunsAndDamagedOnesAreRefused) {

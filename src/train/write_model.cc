@@ -89,6 +89,9 @@ void WriteTrainedModel(const Trainer& trainer, const TrainedOutput& output) {
   SaveSafetensors(directory.path() + "/model.safetensors", tensors, {{"format", "pt"}});
   OrderedJson config = MakeHuggingFaceConfig(model.config());
   config["torch_dtype"] = output.dtype == DType::kF32 ? "float32" : "bfloat16";
+  if (output.eos_id >= 0) {
+    for (const char* key : {"bos_token_id", "eos_token_id", "pad_token_id"}) config[key] = output.eos_id;
+  }
   WriteFileAtomically(directory.path() + "/config.json", config.dump(2) + "\n");
   CopyTokenizer(output.tokenizer, directory.path());
   WriteFileAtomically(directory.path() + "/training.json", output.document.dump(2) + "\n");

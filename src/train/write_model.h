@@ -13,6 +13,7 @@ struct TrainedOutput {
   bool force = false;          // replace an existing directory
   DType dtype = DType::kBF16;  // of the matrices; small tensors stay float32
   std::string tokenizer;       // tokenizer.json, or a directory with one, to copy
+  int32_t eos_id = -1;         // what ends a document; -1 where the tokenizer has none
   OrderedJson document;        // training.json
   std::string model_card;      // README.md
 };

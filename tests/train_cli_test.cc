@@ -1,0 +1,124 @@
+// `ghost train` as users call it: train, stop, resume, and use the result.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "base/file.h"
+#include "base/json.h"
+#include "tests/support/run_ghost.h"
+#include "tests/support/temp_dir.h"
+
+namespace ghost {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr const char* kTokenizer = "tests/fixtures/byte-tokenizer/tokenizer.json";
+
+class TrainCliTest : public testing::Test {
+ protected:
+  TrainCliTest() {
+    std::string text;
+    for (int i = 0; i < 400; ++i) text += "line " + std::to_string(i % 17) + " of a short story.\n";
+    corpus_ = dir_.Write("corpus.txt", text);
+    const OrderedJson config = {{"model_type", "mamba2"}, {"architectures", {"Mamba2ForCausalLM"}},
+                                {"hidden_size", 16},      {"num_hidden_layers", 2},
+                                {"num_heads", 4},         {"head_dim", 8},
+                                {"n_groups", 2},          {"state_size", 8},
+                                {"conv_kernel", 4},       {"expand", 2},
+                                {"vocab_size", 256},      {"tie_word_embeddings", true},
+                                {"use_bias", false},      {"use_conv_bias", true},
+                                {"hidden_act", "silu"},   {"layer_norm_epsilon", 1e-5}};
+    config_ = dir_.Write("shape.json", config.dump());
+  }
+
+  // Flags with values; those given here replace the usual ones. Words without a value come behind.
+  RunResult Train(const std::string& output, const std::map<std::string, std::string>& flags,
+                  const std::vector<std::string>& words = {}) const {
+    std::map<std::string, std::string> all = {
+        {"--corpus", corpus_},     {"--tokenizer", kTokenizer},
+        {"--config", config_},     {"--output", output},
+        {"--steps", "20"},         {"--batch", "3"},
+        {"--micro-batch", "2"},    {"--length", "32"},
+        {"--lr", "0.01"},          {"--warmup", "5"},
+        {"--validation", corpus_}, {"--validate-every", "8"},
+        {"--save-every", "4"},     {"--validation-windows", "4"},
+    };
+    for (const auto& [name, value] : flags) all[name] = value;
+    std::vector<std::string> arguments = {"train", "--quiet"};
+    for (const auto& [name, value] : all) arguments.insert(arguments.end(), {name, value});
+    arguments.insert(arguments.end(), words.begin(), words.end());
+    return RunGhost(arguments);
+  }
+
+  const TempDir dir_;
+  std::string corpus_, config_;
+};
+
+TEST_F(TrainCliTest, TrainsAModelThatOtherVerbsRead) {
+  const std::string out = dir_.File("model");
+  const RunResult run = Train(out, {}, {"--json"});
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  const Json document = ParseJson(run.out, "stdout");
+  EXPECT_EQ(document["schema"], "ghost.train/1");
+  EXPECT_EQ(document["tokens"], 20 * 3 * 32);
+  EXPECT_EQ(document["seed"], 42);
+  const Json& curve = document["loss_curve"];
+  ASSERT_EQ(curve.size(), 20u);
+  EXPECT_LT(curve[19]["loss"].get<double>(), curve[0]["loss"].get<double>() - 0.5);
+  ASSERT_EQ(document["validations"].size(), 3u);  // after 8, 16 and 20
+  EXPECT_FALSE(DirectoryExists(out + ".state"));
+  const Json stored = LoadJson(out + "/training.json");
+  EXPECT_EQ(stored["loss_curve"], curve);
+  EXPECT_THAT(ReadFile(out + "/README.md"), HasSubstr("ghost train --corpus corpus.txt"));
+
+  EXPECT_EQ(RunGhost({"inspect", out}).exit_code, 0);
+  const RunResult eval =
+      RunGhost({"eval", out, "--data", corpus_, "--max-length", "32", "--limit", "20", "--json", "--quiet"});
+  ASSERT_EQ(eval.exit_code, 0) << eval.err;
+  const double nll = ParseJson(eval.out, "stdout")["results"][0]["nll_per_token"].get<double>();
+  EXPECT_NEAR(nll, document["validations"][2]["nll"].get<double>(), 0.2);  // other windows, bf16
+  EXPECT_EQ(Train(out, {}).exit_code, 73);                                 // the output is there
+}
+
+TEST_F(TrainCliTest, AStoppedRunGoesOnToTheSameBytes) {
+  const std::string whole = dir_.File("whole"), parts = dir_.File("parts");
+  ASSERT_EQ(Train(whole, {{"--threads", "2"}}).exit_code, 0);
+  const RunResult stopped = Train(parts, {{"--threads", "1"}, {"--stop-after", "6"}});
+  EXPECT_EQ(stopped.exit_code, 75);
+  EXPECT_THAT(stopped.err, HasSubstr("--resume"));
+  EXPECT_FALSE(DirectoryExists(parts));
+  const RunResult other = Train(parts, {{"--lr", "0.02"}}, {"--resume"});
+  EXPECT_EQ(other.exit_code, 64);
+  EXPECT_THAT(other.err, HasSubstr("another run"));
+  ASSERT_EQ(Train(parts, {}, {"--resume"}).exit_code, 0);
+  EXPECT_EQ(ReadFile(parts + "/model.safetensors"), ReadFile(whole + "/model.safetensors"));
+  EXPECT_EQ(LoadJson(parts + "/training.json")["loss_curve"],
+            LoadJson(whole + "/training.json")["loss_curve"]);
+}
+
+TEST_F(TrainCliTest, RecallDocumentsTakeTheirShare) {
+  const std::string out = dir_.File("model");
+  const RunResult run = Train(out, {{"--recall-fraction", "0.5"}}, {"--json"});
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  const Json document = ParseJson(run.out, "stdout");
+  EXPECT_EQ(document["settings"]["recall_fraction"], 0.5);
+  const double windows = 400.0 * 27 / 32;  // roughly, in the corpus
+  EXPECT_NEAR(document["epochs"].get<double>(), 30 / windows, 0.02);
+}
+
+TEST_F(TrainCliTest, BadRequestsAreRefusedBeforeAnythingIsDone) {
+  const std::string out = dir_.File("model");
+  EXPECT_EQ(Train(out, {{"--config", "enormous"}}).exit_code, 66);
+  EXPECT_EQ(Train(out, {{"--steps", "0"}}).exit_code, 64);
+  EXPECT_EQ(Train(out, {{"--length", "100000"}}).exit_code, 64);
+  EXPECT_EQ(Train(out, {{"--dtype", "q8_0"}}).exit_code, 64);
+  EXPECT_EQ(Train(out, {{"--corpus", "no-such.txt"}}).exit_code, 66);
+  EXPECT_EQ(Train(out, {{"--recall-fraction", "1.5"}}).exit_code, 64);
+  EXPECT_FALSE(DirectoryExists(out));
+  EXPECT_FALSE(DirectoryExists(out + ".state"));
+}
+
+}  // namespace
+}  // namespace ghost
