@@ -5,15 +5,10 @@
 #include <vector>
 
 #include "base/error.h"
-#include "base/threads.h"
-#include "kernels/softmax.h"
-#include "model/runner.h"
+#include "eval/runner_model.h"
 
 namespace ghost {
 namespace {
-
-// Logits are computed for this many rows at a time: 50 MB for a vocabulary of 50 288.
-constexpr int64_t kLogitRows = 256;
 
 // tokens [begin, end) of the stream; the predictions for tokens [first_target, end) count.
 struct Window {
@@ -59,52 +54,12 @@ void CheckOptions(int64_t total, const PerplexityOptions& options) {
   }
 }
 
-// The summed negative log-likelihood of each window, from one pass over all of them.
-std::vector<double> ScoreWindows(Runner& runner, std::span<const int32_t> tokens,
-                                 std::span<const Window> windows, int32_t replaced_bos,
-                                 std::vector<SequenceState>& states) {
-  std::vector<std::vector<int32_t>> inputs;
-  std::vector<SequenceInput> batch;
-  struct Target {
-    int64_t row;
-    size_t window;
-    int32_t token;
-  };
-  std::vector<Target> targets;
-  int64_t row = 0;
-  for (size_t w = 0; w < windows.size(); ++w) {
-    const Window& window = windows[w];
-    // The last token of a window is only predicted, never read.
-    inputs.emplace_back(tokens.begin() + window.begin, tokens.begin() + window.end - 1);
-    if (replaced_bos >= 0) inputs.back().front() = replaced_bos;
-    for (int64_t t = window.first_target; t < window.end; ++t) {
-      targets.push_back({row + t - 1 - window.begin, w, tokens[static_cast<size_t>(t)]});
-    }
-    row += static_cast<int64_t>(inputs.back().size());
-    states[w].Reset();
-  }
-  for (size_t w = 0; w < windows.size(); ++w) batch.push_back({inputs[w], &states[w]});
-  const ConstView hidden = runner.Forward(batch);
-
-  std::vector<double> losses(targets.size());
-  for (size_t done = 0; done < targets.size();) {
-    // Targets of one window are consecutive rows, so a block of rows needs no gathering.
-    size_t end = done + 1;
-    while (end < targets.size() && static_cast<int64_t>(end - done) < kLogitRows &&
-           targets[end].row == targets[end - 1].row + 1) {
-      ++end;
-    }
-    const auto rows = static_cast<int64_t>(end - done);
-    const ConstView logits = runner.Logits(hidden.Rows(targets[done].row, rows));
-    ParallelFor(rows, [&](int64_t r) {
-      const size_t index = done + static_cast<size_t>(r);
-      losses[index] = -LogProb({logits.Row(r), static_cast<size_t>(logits.cols)}, targets[index].token);
-    });
-    done = end;
-  }
-  std::vector<double> sums(windows.size(), 0.0);
-  for (size_t i = 0; i < targets.size(); ++i) sums[targets[i].window] += losses[i];
-  return sums;
+// What a window asks: the predictions of its last tokens, the first of which may stand for BOS.
+TokenRequest MakeRequest(std::span<const int32_t> tokens, const Window& window, int32_t replaced_bos) {
+  TokenRequest request{{tokens.begin() + window.begin, tokens.begin() + window.end},
+                       window.end - window.first_target};
+  if (replaced_bos >= 0) request.tokens.front() = replaced_bos;
+  return request;
 }
 
 }  // namespace
@@ -139,21 +94,21 @@ PerplexityResult Perplexity(const Model& model, std::span<const int32_t> tokens,
   const auto per_pass = static_cast<size_t>(std::max<int64_t>(1, kPassRows / options.length));
   const int32_t bos = options.variant == PerplexityVariant::kLlamaCpp ? options.bos_id : -1;
 
-  Runner runner(model);
-  std::vector<SequenceState> states;
-  for (size_t i = 0; i < std::min(per_pass, windows.size()); ++i) states.emplace_back(model.config());
+  RunnerModel runner(model, {.share_prefixes = false, .batch = static_cast<int>(per_pass)});
   PerplexityResult result;
   std::vector<double> means;
   double nll_sum = 0.0;
   for (size_t first = 0; first < windows.size(); first += per_pass) {
     const size_t count = std::min(per_pass, windows.size() - first);
     const std::span<const Window> batch(windows.data() + first, count);
-    const std::vector<double> sums = ScoreWindows(runner, tokens, batch, bos, states);
+    std::vector<TokenRequest> requests;
+    for (const Window& window : batch) requests.push_back(MakeRequest(tokens, window, bos));
+    const std::vector<TokenScore> scores = runner.Score(requests, nullptr);
     for (size_t w = 0; w < count; ++w) {
       const int64_t scored = batch[w].end - batch[w].first_target;
-      nll_sum += sums[w];
+      nll_sum -= scores[w].log_likelihood;
       result.scored += scored;
-      means.push_back(sums[w] / static_cast<double>(scored));
+      means.push_back(-scores[w].log_likelihood / static_cast<double>(scored));
     }
     if (progress) progress(static_cast<int64_t>(first + count), static_cast<int64_t>(windows.size()));
   }

@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "base/error.h"
+#include "base/threads.h"
 #include "kernels/gather.h"
 #include "kernels/matmul.h"
 #include "kernels/norm.h"
@@ -37,14 +38,8 @@ ConstView Runner::Forward(std::span<const SequenceInput> inputs, const LayerObse
   const auto T = static_cast<int64_t>(ids.size());
   const View hidden = Grow(hidden_, T, config.d_model);
   GatherRows(WeightView(model_.weights().embedding), ids, hidden);  // (T, M)
-  std::vector<SequenceSpan> spans(inputs.size());
   for (int layer = 0; layer < config.num_layers(); ++layer) {
-    int64_t begin = 0;
-    for (size_t i = 0; i < inputs.size(); ++i) {
-      const auto length = static_cast<int64_t>(inputs[i].tokens.size());
-      spans[i] = inputs[i].state->Span(layer, begin, length);
-      begin += length;
-    }
+    const std::vector<SequenceSpan> spans = LayerSpans(inputs, layer);
     model_.layers()[static_cast<size_t>(layer)]->Forward({hidden, spans, scratch_});
     if (observer) observer(layer, hidden);
   }
@@ -52,6 +47,38 @@ ConstView Runner::Forward(std::span<const SequenceInput> inputs, const LayerObse
   RmsNorm(hidden, model_.final_norm().data(), config.norm_eps, final);
   if (observer) observer(config.num_layers(), final);
   return final;
+}
+
+std::vector<SequenceSpan> Runner::LayerSpans(std::span<const SequenceInput> inputs, int layer) {
+  const BlockDims& dims = model_.config().blocks[static_cast<size_t>(layer)];
+  const int64_t floats = LayerStateFloats(dims);
+  std::vector<SequenceSpan> spans;
+  std::vector<const SequenceState*> starts;  // of the passing states, in their order
+  for (const SequenceInput& input : inputs) {
+    if (input.state == nullptr) starts.push_back(input.start);
+  }
+  Grow(passing_states_, static_cast<int64_t>(starts.size()), floats);
+  int64_t begin = 0, passing = 0;
+  for (const SequenceInput& input : inputs) {
+    const auto length = static_cast<int64_t>(input.tokens.size());
+    spans.push_back(input.state != nullptr
+                        ? input.state->Span(layer, begin, length)
+                        : LayerStateSpan(dims, passing_states_.data() + floats * passing++, begin, length));
+    begin += length;
+  }
+  ParallelFor(
+      static_cast<int64_t>(starts.size()),
+      [&](int64_t i) {
+        float* to = passing_states_.data() + floats * i;
+        const SequenceState* start = starts[static_cast<size_t>(i)];
+        if (start == nullptr) {
+          std::fill_n(to, floats, 0.0f);
+        } else {
+          start->CopyLayer(layer, to);
+        }
+      },
+      floats * static_cast<int64_t>(starts.size()));
+  return spans;
 }
 
 ConstView Runner::Logits(ConstView hidden) {

@@ -4,16 +4,21 @@
 #include <cstdint>
 #include <functional>
 #include <span>
+#include <vector>
 
 #include "model/model.h"
 #include "model/sequence_state.h"
 
 namespace ghost {
 
-// The next tokens of one sequence and its state, which the pass moves on.
+// The next tokens of one sequence and its state, which the pass moves on. Without a state, the sequence
+// starts from a copy of `start` (null: from nothing) and where it ends is forgotten: one layer's part of a
+// state is all it needs at any time, so many short ways on from one state cost little memory and bandwidth.
+// `start` may be the state of another input of the pass; it counts as it was before.
 struct SequenceInput {
   std::span<const int32_t> tokens;
   SequenceState* state = nullptr;
+  const SequenceState* start = nullptr;
 };
 
 // How many rows a pass should have at most; longer prompts are cut by the caller (or PrefillLogits). Enough
@@ -42,8 +47,12 @@ class Runner {
   std::span<const float> PrefillLogits(std::span<const int32_t> tokens, SequenceState& state);
 
  private:
+  // The inputs' states in one layer, copies for those who keep none.
+  std::vector<SequenceSpan> LayerSpans(std::span<const SequenceInput> inputs, int layer);
+
   const Model& model_;
   Scratch scratch_;
+  Buffer passing_states_;  // of one layer, for inputs without a state of their own
   Buffer hidden_, final_, logits_;
 };
 

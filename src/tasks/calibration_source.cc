@@ -4,6 +4,7 @@
 #include <xxhash.h>
 
 #include "base/error.h"
+#include "eval/task.h"
 #include "tasks/token_input.h"
 #include "text/calibration.h"
 #include "text/rows.h"
@@ -17,6 +18,46 @@ std::string HashOf(const std::vector<std::vector<int32_t>>& samples) {
   for (const auto& sample : samples)
     hash = XXH3_64bits_withSeed(sample.data(), sample.size() * sizeof(int32_t), hash);
   return fmt::format("xxh3:{:016x}", hash);
+}
+
+constexpr std::string_view kTaskPrefix = "task:";
+
+// A text to cut windows from, and how it came about.
+struct CalibrationText {
+  std::string text;
+  OrderedJson described;
+};
+
+// The documents of an evaluation task, each with its right continuation, two newlines between them. Those of
+// a split that is not evaluated on if there is one; otherwise the result says that it is in-sample.
+CalibrationText LoadTaskText(const CalibrationOptions& options) {
+  const std::string name = options.calibration.substr(kTaskPrefix.size());
+  const Task* task = FindTask(name);
+  if (task == nullptr || task->examples == nullptr) {
+    std::string known;
+    for (const Task* other : AllTasks()) {
+      if (other->examples != nullptr)
+        known += (known.empty() ? "task:" : ", task:") + std::string(other->name);
+    }
+    throw Error(ErrorKind::kUsage, "no such task to calibrate on",
+                {.expected = known, .actual = options.calibration});
+  }
+  const std::string file = FindCalibrationFile(*task, options.data);
+  CalibrationText out;
+  const std::vector<std::string> examples = task->examples(file);
+  for (const std::string& example : examples) out.text += (out.text.empty() ? "" : "\n\n") + example;
+  out.described = {{"source", options.calibration},
+                   {"file", file},
+                   {"documents", examples.size()},
+                   {"in_sample", file.ends_with("/" + std::string(task->file)) || file == task->file}};
+  return out;
+}
+
+CalibrationText LoadText(const CalibrationOptions& options) {
+  if (options.calibration.starts_with(kTaskPrefix)) return LoadTaskText(options);
+  if (!options.data.empty()) throw Error(ErrorKind::kUsage, "--data goes with --calibration task:NAME only");
+  return {JoinText(LoadTextFile(options.calibration), options.join),
+          {{"source", options.calibration}, {"join", options.join}}};
 }
 
 }  // namespace
@@ -42,12 +83,14 @@ CalibrationData LoadCalibration(const CalibrationOptions& options, const LoadedM
     const WindowSampler sampler = WindowSamplerFromName(options.sampler);
     const Tokenizer tokenizer = LoadTokenizerFor(loaded.checkpoint, options.tokenizer);
     CheckVocabulary(tokenizer, loaded.model.config(), loaded.checkpoint.path);
-    const std::string text = JoinText(LoadTextFile(options.calibration), options.join);
+    const CalibrationText text = LoadText(options);
     data.samples =
-        SampleWindows(tokenizer.Encode(text), sampler, options.samples, options.length, options.seed);
-    data.described = {{"source", options.calibration}, {"join", options.join},
-                      {"sampler", NameOf(sampler)},    {"samples", options.samples},
-                      {"length", options.length},      {"seed", options.seed}};
+        SampleWindows(tokenizer.Encode(text.text), sampler, options.samples, options.length, options.seed);
+    data.described = text.described;
+    data.described.update(OrderedJson{{"sampler", NameOf(sampler)},
+                                      {"samples", options.samples},
+                                      {"length", options.length},
+                                      {"seed", options.seed}});
   }
   data.described["content_hash"] = HashOf(data.samples);
   return data;

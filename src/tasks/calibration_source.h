@@ -11,6 +11,7 @@ namespace ghost {
 
 struct CalibrationOptions {
   std::string calibration;
+  std::string data;
   std::string input;
   std::string tokenizer;
   std::string sampler = "random-windows";
@@ -21,7 +22,9 @@ struct CalibrationOptions {
 
   template <class Visit>
   void ForEach(Visit&& visit) {
-    visit(calibration, OptionInfo{"calibration", "text file to calibrate on"});
+    visit(calibration, OptionInfo{"calibration", "text file to calibrate on, or task:NAME, e.g. task:piqa"});
+    visit(data,
+          OptionInfo{"data", "with task:NAME, its documents: a file, or a folder with those of all tasks"});
     visit(input,
           OptionInfo{"input", "token ids instead: safetensors with input_ids, I64 (B, L), one sample a row"});
     visit(tokenizer, OptionInfo{"tokenizer", "tokenizer.json, when the checkpoint has none"});

@@ -1,5 +1,6 @@
 #include "tasks/evaluate.h"
 
+#include <optional>
 #include <sstream>
 #include <vector>
 
@@ -9,6 +10,7 @@
 #include "eval/perplexity.h"
 #include "tasks/calibration_source.h"
 #include "tasks/document.h"
+#include "tasks/evaluate_tasks.h"
 #include "tasks/model_source.h"
 #include "tasks/recall.h"
 #include "tasks/token_input.h"
@@ -41,7 +43,7 @@ Stream LoadStream(const EvalOptions& options, const LoadedModel& loaded) {
   }
   const Tokenizer tokenizer = LoadTokenizerFor(loaded.checkpoint, options.tokenizer);
   CheckVocabulary(tokenizer, loaded.model.config(), loaded.checkpoint.path);
-  const std::string text = JoinText(LoadTextFile(options.data), options.join);
+  const std::string text = JoinText(LoadTextFile(FindTaskFile(kWikitextTask, options.data)), options.join);
   stream.ids = tokenizer.Encode(text);
   stream.text_bytes = static_cast<int64_t>(text.size());
   const std::vector<int32_t> special = tokenizer.Encode("", /*add_special=*/true);
@@ -69,6 +71,7 @@ OrderedJson EvaluatePerplexity(const EvalOptions& options, const LoadedModel& lo
           {"variant", NameOf(perplexity.variant)},
           {"join", options.input.empty() ? OrderedJson(options.join) : OrderedJson(nullptr)},
           {"perplexity", result.perplexity},
+          {"perplexity_stderr", result.perplexity * result.standard_error},  // delta method
           {"nll_per_token", result.nll},
           {"nll_per_token_stderr", result.standard_error},
           {"max_length", perplexity.length},
@@ -78,36 +81,81 @@ OrderedJson EvaluatePerplexity(const EvalOptions& options, const LoadedModel& lo
           {"text_bytes", stream.text_bytes}};
 }
 
-// A task is a name and a function; new ones are one line here.
-struct Task {
+// Tasks besides the harness's: a name and a function; new ones are one line here.
+struct OwnTask {
   std::string_view name;
   OrderedJson (*run)(const EvalOptions&, const LoadedModel&);
 };
-constexpr Task kTasks[] = {{"perplexity", EvaluatePerplexity}, {"recall", EvaluateRecall}};
+constexpr OwnTask kOwnTasks[] = {{"perplexity", EvaluatePerplexity}, {"recall", EvaluateRecall}};
 
-const Task& FindTask(const std::string& name) {
-  std::string known;
-  for (const Task& task : kTasks) {
-    if (task.name == name) return task;
-    known += (known.empty() ? "" : ", ") + std::string(task.name);
+const OwnTask* FindOwnTask(std::string_view name) {
+  for (const OwnTask& task : kOwnTasks) {
+    if (task.name == name) return &task;
   }
-  throw Error(ErrorKind::kUsage, "unknown task", {.expected = known, .actual = name});
+  return nullptr;
+}
+
+std::vector<std::string> TaskNames(const EvalOptions& options) {
+  std::vector<std::string> names;
+  std::istringstream list(options.task);
+  for (std::string name; std::getline(list, name, ',');) {
+    const Task* task = FindTask(name);
+    if (task != nullptr) CheckTaskOptions(options, *task);
+    if (task == nullptr && FindOwnTask(name) == nullptr) {
+      std::string known;
+      for (const OwnTask& own : kOwnTasks) known += std::string(own.name) + ", ";
+      for (const Task* other : AllTasks())
+        known += (other == AllTasks()[0] ? "" : ", ") + std::string(other->name);
+      throw Error(ErrorKind::kUsage, "unknown task", {.expected = known, .actual = name});
+    }
+    names.push_back(name);
+  }
+  if (names.empty()) throw Error(ErrorKind::kUsage, "no task given");
+  return names;
+}
+
+// What pruning left beside the weights, so that a result says which model it is of.
+OrderedJson PruningRecord(const Checkpoint& checkpoint) {
+  const std::string file = checkpoint.path + "/ghost.json";
+  if (!FileExists(file)) return nullptr;
+  const Json ghost = LoadJson(file);
+  return ghost.is_object() && ghost.contains("pruning") ? OrderedJson(ghost["pruning"])
+                                                        : OrderedJson(nullptr);
+}
+
+void AppendSamples(const std::string& task, const std::vector<OrderedJson>& samples, std::string& text) {
+  for (const OrderedJson& sample : samples) {
+    OrderedJson line = {{"task", task}};
+    line.update(sample);
+    text += line.dump(-1, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
+  }
 }
 
 }  // namespace
 
 OrderedJson Evaluate(const EvalOptions& options) {
   const Timer timer;
-  std::vector<const Task*> tasks;
-  std::istringstream names(options.task);
-  for (std::string name; std::getline(names, name, ',');) tasks.push_back(&FindTask(name));
-  if (tasks.empty()) throw Error(ErrorKind::kUsage, "no task given");
-
+  const std::vector<std::string> names = TaskNames(options);
   const LoadedModel loaded = LoadModel(options.model);
   OrderedJson document = MakeDocument("ghost.eval/1", DescribeModel(loaded.checkpoint), EchoOptions(options));
+  document["dtype"] = NameOf(loaded.model.weights().embedding.dtype());
+  document["pruning"] = PruningRecord(loaded.checkpoint);
+
   document["results"] = OrderedJson::array();
-  for (const Task* task : tasks) document["results"].push_back(task->run(options, loaded));
+  std::optional<TaskRunner> runner;  // made when the first task asks for it
+  std::string samples;               // JSON Lines
+  for (const std::string& name : names) {
+    if (const OwnTask* own = FindOwnTask(name)) {
+      document["results"].push_back(own->run(options, loaded));
+      continue;
+    }
+    if (!runner) runner.emplace(options, loaded);
+    TaskRecord record = runner->Run(*FindTask(name));
+    document["results"].push_back(std::move(record.described));
+    AppendSamples(name, record.samples, samples);
+  }
   FinishDocument(document, timer);
+  if (!options.log_samples.empty()) WriteFileAtomically(options.log_samples, samples);
   if (!options.output.empty()) WriteFileAtomically(options.output, document.dump(2) + "\n");
   return document;
 }

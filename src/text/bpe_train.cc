@@ -4,7 +4,6 @@
 #include <array>
 #include <queue>
 #include <string_view>
-#include <tuple>
 #include <unordered_map>
 
 #include "base/error.h"
@@ -31,7 +30,7 @@ class Trainer {
     AddToken(special);
     AddAlphabet();
     AddWords(words);
-    for (const auto& [key, pair] : pairs_) Enqueue(key, pair.count);
+    EnqueueGrown();
   }
 
   BpeVocabulary Run(int32_t vocab_size, const std::function<void(int64_t, int64_t)>& progress) {
@@ -40,17 +39,20 @@ class Trainer {
       MergeEverywhere(best);
       if (progress) progress(static_cast<int64_t>(vocabulary_.tokens.size()), vocab_size);
     }
+    // Encoding applies the merges in the same order, so words now stand as it would leave them.
+    for (const Word& word : words_) vocabulary_.corpus_tokens += word.count * static_cast<int64_t>(word.size);
     return std::move(vocabulary_);
   }
 
  private:
   struct Word {
-    size_t begin;   // in symbols_
-    uint32_t size;  // symbols left; merging shrinks a word in place
+    size_t begin;  // in symbols_
+    size_t size;   // symbols left; merging shrinks a word in place
     int64_t count;
   };
   struct Pair {
     int64_t count = 0;
+    bool grown = false;           // is in grown_
     std::vector<uint32_t> words;  // may hold words the pair has left, and words twice
   };
   struct Candidate {
@@ -85,7 +87,7 @@ class Trainer {
       const auto index = static_cast<uint32_t>(words_.size());
       const size_t begin = symbols_.size();
       for (const char c : word.word) symbols_.push_back(byte_ids_[static_cast<uint8_t>(c)]);
-      words_.push_back({begin, static_cast<uint32_t>(word.word.size()), word.count});
+      words_.push_back({begin, word.word.size(), word.count});
       for (size_t i = begin + 1; i < symbols_.size(); ++i) {
         Change(KeyOf(symbols_[i - 1], symbols_[i]), word.count, index);
       }
@@ -95,7 +97,20 @@ class Trainer {
   void Change(PairKey key, int64_t by, uint32_t word) {
     Pair& pair = pairs_[key];
     pair.count += by;
-    if (by > 0 && (pair.words.empty() || pair.words.back() != word)) pair.words.push_back(word);
+    if (by < 0) return;
+    if (pair.words.empty() || pair.words.back() != word) pair.words.push_back(word);
+    if (!pair.grown) grown_.push_back(key);
+    pair.grown = true;
+  }
+
+  // A pair that became more frequent needs a new entry in the queue, one per merge.
+  void EnqueueGrown() {
+    for (const PairKey key : grown_) {
+      Pair& pair = pairs_[key];
+      pair.grown = false;
+      Enqueue(key, pair.count);
+    }
+    grown_.clear();
   }
 
   void Enqueue(PairKey key, int64_t count) {
@@ -126,23 +141,20 @@ class Trainer {
     std::sort(words.begin(), words.end());
     words.erase(std::unique(words.begin(), words.end()), words.end());
     for (const uint32_t word : words) MergeInWord(word, left, right, merged);
-    pairs_[key] = Pair();
-    std::sort(grown_.begin(), grown_.end());
-    grown_.erase(std::unique(grown_.begin(), grown_.end()), grown_.end());
-    for (const PairKey pair : grown_) Enqueue(pair, pairs_[pair].count);
-    grown_.clear();
+    pairs_[key].count = 0;
+    pairs_[key].words.clear();
+    EnqueueGrown();
   }
 
   void MergeInWord(uint32_t index, int32_t left, int32_t right, int32_t merged) {
     Word& word = words_[index];
     int32_t* s = symbols_.data() + word.begin;
-    uint32_t out = 0;
+    size_t out = 0;
     const auto replace = [&](PairKey old_pair, PairKey new_pair) {
       Change(old_pair, -word.count, index);
       Change(new_pair, word.count, index);
-      grown_.push_back(new_pair);
     };
-    for (uint32_t in = 0; in < word.size; ++out) {
+    for (size_t in = 0; in < word.size; ++out) {
       if (in + 1 < word.size && s[in] == left && s[in + 1] == right) {
         // On the left stands what is written already, merges included; on the right what is still to come.
         if (out > 0) replace(KeyOf(s[out - 1], left), KeyOf(s[out - 1], merged));
@@ -163,7 +175,7 @@ class Trainer {
   std::vector<Word> words_;
   std::unordered_map<PairKey, Pair> pairs_;
   std::unordered_map<PairKey, int32_t> merges_;
-  std::vector<PairKey> grown_;  // pairs that became more frequent in the current merge
+  std::vector<PairKey> grown_;  // pairs that became more frequent since the last merge
   std::priority_queue<Candidate> queue_;
 };
 

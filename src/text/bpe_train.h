@@ -15,6 +15,7 @@ namespace ghost {
 struct BpeVocabulary {
   std::vector<std::string> tokens;                  // by id, spelt in stand-ins (byte_level.h)
   std::vector<std::pair<int32_t, int32_t>> merges;  // ids, lowest rank first
+  int64_t corpus_tokens = 0;                        // how many tokens the corpus has in this vocabulary
 };
 
 inline constexpr int32_t kMinBpeVocabSize = 257;  // one special token and the 256 bytes

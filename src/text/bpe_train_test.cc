@@ -172,6 +172,7 @@ TEST(BpeTrain, TheFilesAreReadByOurTokenizer) {
   EXPECT_THAT(tokenizer.Encode("<|endoftext|>"), ElementsAre(0));
   const std::vector<int32_t> ids = tokenizer.Encode(text);
   EXPECT_LT(ids.size(), text.size() * 3 / 4);
+  EXPECT_EQ(static_cast<int64_t>(ids.size()), v.corpus_tokens);
   EXPECT_EQ(tokenizer.Decode(ids), text);
   const std::string all = "\"quoted\" \\ tab\t \u4E2D\u6587 \U0001F600 <|endoftext|>";
   EXPECT_EQ(tokenizer.Decode(tokenizer.Encode(all)), all);

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "text/python_text.h"
 #include "text/unicode.h"
 
 namespace ghost {
@@ -19,25 +20,6 @@ void Replace(std::string& text, std::string_view from, std::string_view to) {
   text = std::move(out.append(text, copied));
 }
 
-// Python's str.isspace and \s: White_Space and the four separators U+001C..U+001F.
-bool IsPythonSpace(char32_t code) {
-  return (code >= 0x1C && code <= 0x1F) || (CharFlags(code) & kCharClassMask) == kSpaceChar;
-}
-
-std::string_view StripSpace(std::string_view text) {
-  while (!text.empty()) {
-    const DecodedChar c = DecodeChar(text.data());
-    if (!IsPythonSpace(c.code)) break;
-    text.remove_prefix(c.length);
-  }
-  while (!text.empty()) {
-    const DecodedChar c = DecodeCharBefore(text.data() + text.size());
-    if (!IsPythonSpace(c.code)) break;
-    text.remove_suffix(c.length);
-  }
-  return text;
-}
-
 // `open\s*([^close]*?)\s*close` -> open, inner text trimmed, close. The inner text holds no `close`, so a
 // match runs from an `open` to the first `close` behind it, and the next search starts there.
 void TightenPairs(std::string& text, char open, char close) {
@@ -48,7 +30,7 @@ void TightenPairs(std::string& text, char open, char close) {
     const size_t end = text.find(close, begin + 1);
     if (end == std::string::npos) break;
     out.append(text, copied, begin + 1 - copied);
-    out.append(StripSpace(std::string_view(text).substr(begin + 1, end - begin - 1)));
+    out.append(PythonStrip(std::string_view(text).substr(begin + 1, end - begin - 1)));
     out.push_back(close);
     copied = end + 1;
   }
@@ -69,7 +51,7 @@ bool IsTitle(std::string_view line) {
   std::string heading(line);
   Replace(heading, "= = =", "===");
   Replace(heading, "= =", "==");
-  const std::string_view stripped = StripSpace(heading);
+  const std::string_view stripped = PythonStrip(heading);
   return stripped.starts_with("= ") && stripped.ends_with(" =");
 }
 
@@ -81,7 +63,7 @@ std::vector<std::string> SplitWikitextPages(std::string_view raw) {
   // A page is a stretch of the file: its lines joined with "\n" are what stands there already.
   const auto emit = [&](size_t begin, size_t end) {
     const std::string_view page = raw.substr(begin, end - begin);
-    if (!StripSpace(page).empty()) pages.emplace_back(page);
+    if (!PythonStrip(page).empty()) pages.emplace_back(page);
   };
   for (size_t line = 0; line < raw.size();) {
     const size_t newline = raw.find('\n', line);

@@ -1,0 +1,19 @@
+// What Python's str methods mean by white space and length, for prompts that other people's Python made.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace ghost {
+
+// str.isspace and \s: White_Space and the four separators U+001C..U+001F.
+bool IsPythonSpace(char32_t code);
+
+// str.rstrip and str.strip; `text` must be valid UTF-8. The result is a part of it.
+std::string_view PythonRStrip(std::string_view text);
+std::string_view PythonStrip(std::string_view text);
+
+// len(str): Unicode code points of valid UTF-8.
+int64_t CountCodePoints(std::string_view text);
+
+}  // namespace ghost
