@@ -74,8 +74,8 @@ TEST_F(TrainCliTest, TrainsAModelThatOtherVerbsRead) {
   EXPECT_THAT(ReadFile(out + "/README.md"), HasSubstr("ghost train --corpus corpus.txt"));
 
   EXPECT_EQ(RunGhost({"inspect", out}).exit_code, 0);
-  const RunResult eval =
-      RunGhost({"eval", out, "--data", corpus_, "--max-length", "32", "--limit", "20", "--json", "--quiet"});
+  const RunResult eval = RunGhost({"eval", out, "--task", "perplexity", "--data", corpus_, "--max-length",
+                                   "32", "--limit", "20", "--json", "--quiet"});
   ASSERT_EQ(eval.exit_code, 0) << eval.err;
   const double nll = ParseJson(eval.out, "stdout")["results"][0]["nll_per_token"].get<double>();
   EXPECT_NEAR(nll, document["validations"][2]["nll"].get<double>(), 0.2);  // other windows, bf16
@@ -89,6 +89,7 @@ TEST_F(TrainCliTest, AStoppedRunGoesOnToTheSameBytes) {
   EXPECT_EQ(stopped.exit_code, 75);
   EXPECT_THAT(stopped.err, HasSubstr("--resume"));
   EXPECT_FALSE(DirectoryExists(parts));
+  EXPECT_EQ(Train(parts, {}).exit_code, 73);  // nobody begins anew by forgetting a word
   const RunResult other = Train(parts, {{"--lr", "0.02"}}, {"--resume"});
   EXPECT_EQ(other.exit_code, 64);
   EXPECT_THAT(other.err, HasSubstr("another run"));
