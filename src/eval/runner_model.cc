@@ -14,8 +14,8 @@ namespace {
 
 // Logits are computed for this many rows at a time: 50 MB for a vocabulary of 50 288.
 constexpr size_t kLogitRows = 256;
-// Going on from a state costs about as much as running a token, and pieces of a few tokens make short passes.
-constexpr int64_t kMinShared = 4;
+// Going on from a state costs about as much as running a token.
+constexpr int64_t kMinShared = 2;
 constexpr int64_t kStateBytes = int64_t{512} << 20;  // what the states of an automatic batch may take
 constexpr int kMaxBatch = 64;
 
@@ -74,7 +74,10 @@ std::vector<RunnerModel::Piece> RunnerModel::TakePieces(const PrefixPlan& plan, 
     const int64_t left = static_cast<int64_t>(node.tokens.size()) - run.done;
     // Where a leaf ends, nobody goes on: it needs no state of its own unless it takes several passes.
     const bool passing = node.children.empty() && run.state == nullptr && left <= kPassRows;
-    const bool takes_over = !passing && parent != nullptr && parent->children_left == 1;
+    // The last child may move its parent's state on, unless others in this pass start from it.
+    const bool takes_over =
+        !passing && parent != nullptr && parent->children_left == 1 &&
+        std::none_of(pieces.begin(), pieces.end(), [&](const Piece& p) { return p.start == parent->state; });
     const bool state_there = passing || run.state != nullptr || takes_over || !free_states_.empty() ||
                              states_.size() < static_cast<size_t>(batch_);
     // The first node always runs, so that there is progress however deep the tree and small the batch.

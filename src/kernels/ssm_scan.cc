@@ -36,6 +36,18 @@ GroupLayout CheckInput(const ScanInput& in, const View& y) {
   return layout;
 }
 
+// The state of one head for a sequence that keeps none: small enough to stay in this core's cache, so the
+// state it starts from is read once and nothing is written back to memory.
+float* CopyStart(const float* start, int64_t offset, int64_t floats) {
+  float* state = ThreadScratch(1, floats);
+  if (start == nullptr) {
+    std::fill_n(state, floats, 0.0f);
+  } else {
+    std::copy_n(start + offset, floats, state);
+  }
+  return state;
+}
+
 HeadScan MakeHeadScan(const ScanInput& in, const View& y, const ScanStats* stats, const GroupLayout& layout,
                       int64_t item) {
   const int H = in.num_heads, P = in.head_dim;
@@ -61,7 +73,8 @@ HeadScan MakeHeadScan(const ScanInput& in, const View& y, const ScanStats* stats
   head.dt_stride = in.dt.stride;
   head.a = in.a[h];
   head.d = in.d[h];
-  head.state = sequence.state + channels * P;
+  head.state = sequence.state != nullptr ? sequence.state + channels * P
+                                         : CopyStart(sequence.start, channels * P, int64_t{N} * P);
   head.y = y.Row(sequence.begin) + int64_t{h} * P;
   head.y_stride = y.stride;
   if (stats && stats->output_energy) head.output_energy = stats->output_energy + item * layout.max_n;

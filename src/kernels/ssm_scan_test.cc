@@ -31,8 +31,10 @@ struct Problem {
     std::vector<double> output_energy, state_energy;
   };
 
+  enum StateUse { kOwn, kPassing, kPassingFromNothing };
+
   // stats: 0 none, 1 output energy, 2 both, 3 state energy alone.
-  Result Run(bool ref, int stats) const {
+  Result Run(bool ref, int stats, StateUse use = kOwn) const {
     Result r;
     r.state = state;
     r.y.resize(static_cast<size_t>(T * H * P));
@@ -42,8 +44,9 @@ struct Problem {
     std::vector<SequenceSpan> spans;
     int64_t begin = 0;
     for (size_t s = 0; s < sequence_lengths.size(); ++s) {
-      spans.push_back(
-          {begin, sequence_lengths[s], nullptr, r.state.data() + static_cast<int64_t>(s) * state_floats});
+      float* own = r.state.data() + static_cast<int64_t>(s) * state_floats;
+      spans.push_back({begin, sequence_lengths[s], nullptr, use == kOwn ? own : nullptr,
+                       use == kPassing ? own : nullptr});
       begin += sequence_lengths[s];
     }
     const ConstView all(xbc.data(), T, cols);
@@ -89,6 +92,24 @@ TEST(SsmScan, EveryStateDimAgainstRef) {
       SCOPED_TRACE(N);
       const Problem problem(2, 64, {0, N}, {1, 33, 1, 2, 0, 65}, 7);
       for (int stats = 0; stats <= 3; ++stats) ExpectSame(problem, stats);
+    }
+  });
+}
+
+// A sequence without a state of its own gives the outputs of one with a copy, and leaves the original alone.
+TEST(SsmScan, SequencesMayKeepNoState) {
+  ForEachTarget([] {
+    for (const int N : {0, 3, 61, 128}) {
+      const Problem problem(4, 64, {0, N, N + 2}, {1, 70, 5}, 12);
+      for (const bool ref : {false, true}) {
+        const Problem::Result own = problem.Run(ref, 2), passing = problem.Run(ref, 2, Problem::kPassing);
+        EXPECT_EQ(passing.y, own.y);
+        EXPECT_EQ(passing.output_energy, own.output_energy);
+        EXPECT_EQ(passing.state, problem.state);
+        Problem empty = problem;
+        std::fill(empty.state.begin(), empty.state.end(), 0.0f);
+        EXPECT_EQ(problem.Run(ref, 0, Problem::kPassingFromNothing).y, empty.Run(ref, 0).y);
+      }
     }
   });
 }

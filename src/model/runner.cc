@@ -5,7 +5,6 @@
 
 #include "base/check.h"
 #include "base/error.h"
-#include "base/threads.h"
 #include "kernels/gather.h"
 #include "kernels/matmul.h"
 #include "kernels/norm.h"
@@ -46,34 +45,25 @@ ConstView Runner::Forward(std::span<const SequenceInput> inputs, const LayerObse
 }
 
 std::vector<SequenceSpan> Runner::LayerSpans(std::span<const SequenceInput> inputs, int layer) {
-  const BlockDims& dims = model_.config().blocks[static_cast<size_t>(layer)];
-  const int64_t floats = LayerStateFloats(dims);
+  const int64_t conv_floats = model_.config().blocks[static_cast<size_t>(layer)].conv_state_floats();
+  Grow(passing_conv_, static_cast<int64_t>(inputs.size()), conv_floats);
   std::vector<SequenceSpan> spans;
-  std::vector<const SequenceState*> starts;  // of the passing states, in their order
-  for (const SequenceInput& input : inputs) {
-    if (input.state == nullptr) starts.push_back(input.start);
-  }
-  Grow(passing_states_, static_cast<int64_t>(starts.size()), floats);
-  int64_t begin = 0, passing = 0;
+  float* conv = passing_conv_.data();
+  int64_t begin = 0;
   for (const SequenceInput& input : inputs) {
     const auto length = static_cast<int64_t>(input.tokens.size());
-    spans.push_back(input.state != nullptr
-                        ? input.state->Span(layer, begin, length)
-                        : LayerStateSpan(dims, passing_states_.data() + floats * passing++, begin, length));
+    if (input.state != nullptr) {
+      spans.push_back(input.state->Span(layer, begin, length));
+    } else if (input.start != nullptr) {
+      std::copy_n(input.start->conv(layer), conv_floats, conv);
+      spans.push_back({begin, length, conv, nullptr, input.start->state(layer)});
+    } else {
+      std::fill_n(conv, conv_floats, 0.0f);
+      spans.push_back({begin, length, conv, nullptr, nullptr});
+    }
     begin += length;
+    conv += conv_floats;
   }
-  ParallelFor(
-      static_cast<int64_t>(starts.size()),
-      [&](int64_t i) {
-        float* to = passing_states_.data() + floats * i;
-        const SequenceState* start = starts[static_cast<size_t>(i)];
-        if (start == nullptr) {
-          std::fill_n(to, floats, 0.0f);
-        } else {
-          start->CopyLayer(layer, to);
-        }
-      },
-      floats * static_cast<int64_t>(starts.size()));
   return spans;
 }
 

@@ -12,9 +12,8 @@
 namespace ghost {
 
 // The next tokens of one sequence and its state, which the pass moves on. Without a state, the sequence
-// starts from a copy of `start` (null: from nothing) and where it ends is forgotten: one layer's part of a
-// state is all it needs at any time, so many short ways on from one state cost little memory and bandwidth.
-// `start` may be the state of another input of the pass; it counts as it was before.
+// starts from `start` (null: from nothing), which stays as it is, and where it ends is forgotten: many short
+// ways on from one state cost next to no memory. `start` must not be the state of another input of the pass.
 struct SequenceInput {
   std::span<const int32_t> tokens;
   SequenceState* state = nullptr;
@@ -47,12 +46,12 @@ class Runner {
   std::span<const float> PrefillLogits(std::span<const int32_t> tokens, SequenceState& state);
 
  private:
-  // The inputs' states in one layer, copies for those who keep none.
+  // The inputs' states in one layer.
   std::vector<SequenceSpan> LayerSpans(std::span<const SequenceInput> inputs, int layer);
 
   const Model& model_;
   Scratch scratch_;
-  Buffer passing_states_;  // of one layer, for inputs without a state of their own
+  Buffer passing_conv_;  // convolution inputs of one layer, for inputs without a state of their own
   Buffer hidden_, final_, logits_;
 };
 

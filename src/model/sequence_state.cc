@@ -1,7 +1,5 @@
 #include "model/sequence_state.h"
 
-#include <algorithm>
-
 namespace ghost {
 namespace {
 
@@ -10,36 +8,24 @@ int64_t RoundUp(int64_t floats) { return (floats + 15) / 16 * 16; }
 
 }  // namespace
 
-int64_t LayerStateFloats(const BlockDims& dims) {
-  return RoundUp(dims.conv_state_floats()) + RoundUp(dims.state_floats());
-}
-
-SequenceSpan LayerStateSpan(const BlockDims& dims, float* memory, int64_t begin, int64_t length) {
-  return {begin, length, memory, memory + RoundUp(dims.conv_state_floats())};
-}
-
-SequenceState::SequenceState(const ModelConfig& config) : dims_(config.blocks) {
+SequenceState::SequenceState(const ModelConfig& config) {
   int64_t total = 0;
-  for (const BlockDims& dims : dims_) {
-    offsets_.push_back(total);
-    total += LayerStateFloats(dims);
+  for (const BlockDims& dims : config.blocks) {
+    const int64_t conv = total;
+    const int64_t state = conv + RoundUp(dims.conv_state_floats());
+    offsets_.push_back({conv, state});
+    total = state + RoundUp(dims.state_floats());
   }
   memory_ = Buffer(total);
 }
 
 SequenceSpan SequenceState::Span(int layer, int64_t begin, int64_t length) {
-  const auto at = static_cast<size_t>(layer);
-  return LayerStateSpan(dims_[at], memory_.data() + offsets_[at], begin, length);
-}
-
-void SequenceState::CopyLayer(int layer, float* to) const {
-  const auto at = static_cast<size_t>(layer);
-  std::copy_n(memory_.data() + offsets_[at], LayerStateFloats(dims_[at]), to);
+  const Offsets& at = offsets_[static_cast<size_t>(layer)];
+  return {begin, length, memory_.data() + at.conv, memory_.data() + at.state};
 }
 
 std::vector<float> SequenceState::ExportSsmState(const BlockDims& dims, int layer) const {
-  const float* from =
-      memory_.data() + offsets_[static_cast<size_t>(layer)] + RoundUp(dims.conv_state_floats());
+  const float* from = memory_.data() + offsets_[static_cast<size_t>(layer)].state;
   std::vector<float> out;
   out.reserve(static_cast<size_t>(dims.state_floats()));
   const int P = dims.head_dim;

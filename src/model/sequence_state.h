@@ -10,11 +10,6 @@
 
 namespace ghost {
 
-// The memory of one layer's part of a state, and that part as the span of a batch in which the sequence owns
-// rows [begin, begin + length).
-int64_t LayerStateFloats(const BlockDims& dims);
-SequenceSpan LayerStateSpan(const BlockDims& dims, float* memory, int64_t begin, int64_t length);
-
 // Starts as all zeros, which is the empty sequence. One allocation for all layers. Not shared between
 // threads.
 class SequenceState {
@@ -24,8 +19,9 @@ class SequenceState {
   // The state of `layer`, as the span of a batch in which this sequence owns rows [begin, begin + length).
   SequenceSpan Span(int layer, int64_t begin, int64_t length);
 
-  // Copies the part of `layer`, LayerStateFloats of them.
-  void CopyLayer(int layer, float* to) const;
+  // The parts of `layer`, for sequences that start from this state.
+  const float* conv(int layer) const { return memory_.data() + offsets_[static_cast<size_t>(layer)].conv; }
+  const float* state(int layer) const { return memory_.data() + offsets_[static_cast<size_t>(layer)].state; }
 
   void Reset() { memory_.Zero(); }
   void CopyFrom(const SequenceState& other) { memory_.CopyFrom(other.memory_); }
@@ -36,8 +32,10 @@ class SequenceState {
   int64_t bytes() const { return memory_.size() * static_cast<int64_t>(sizeof(float)); }
 
  private:
-  std::vector<BlockDims> dims_;
-  std::vector<int64_t> offsets_;  // where each layer's part begins
+  struct Offsets {
+    int64_t conv, state;
+  };
+  std::vector<Offsets> offsets_;
   Buffer memory_;
 };
 
