@@ -89,6 +89,7 @@ TEST_F(TrainCliTest, AStoppedRunGoesOnToTheSameBytes) {
   EXPECT_EQ(stopped.exit_code, 75);
   EXPECT_THAT(stopped.err, HasSubstr("--resume"));
   EXPECT_FALSE(DirectoryExists(parts));
+  EXPECT_EQ(Train(parts, {}).exit_code, 73);  // nobody begins anew by forgetting a word
   const RunResult other = Train(parts, {{"--lr", "0.02"}}, {"--resume"});
   EXPECT_EQ(other.exit_code, 64);
   EXPECT_THAT(other.err, HasSubstr("another run"));

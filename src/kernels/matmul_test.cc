@@ -70,7 +70,7 @@ TEST(MatMul, ManyRows) {
 
 TEST(MatMul, ThreadsChangeNothing) {
   for (const DType type : kWeightTypes) {
-    for (const int64_t T : {1, 3, 32, 65, 300, 520}) {
+    for (const int64_t T : {1, 3, 32, 65, 300, 520, 1100}) {
       const Product p(T, 320, 333, type, 0, 5);
       ExpectSameForAllThreadCounts([&] { return p.Run(false, true, true); });
     }

@@ -29,8 +29,6 @@ void CheckId(int32_t id, int vocab_size) {
               {.expected = "0 to " + std::to_string(vocab_size - 1), .actual = std::to_string(id)});
 }
 
-View Take(Buffer& buffer, int64_t rows, int64_t cols) { return BackwardScratch::Take(buffer, rows, cols); }
-
 void Copy(ConstView from, View to) {
   constexpr int64_t kRowsPerTask = 64;
   const auto copy = [&](int64_t task) {
@@ -64,7 +62,7 @@ View BackwardPass::Hidden(int layer) {
 // Layers take turns in the same memory.
 std::span<const SequenceSpan> BackwardPass::EmptySequences(const BlockDims& dims) {
   const int64_t conv = dims.conv_state_floats(), all = conv + dims.state_floats(), count = rows_ / length_;
-  const View memory = Take(states_, count, all);
+  const View memory = Grow(states_, count, all);
   spans_.resize(static_cast<size_t>(count));
   const auto clear = [&](int64_t s) {
     std::fill_n(memory.Row(s), all, 0.0f);
@@ -79,15 +77,15 @@ BlockActivations BackwardPass::Activations(int layer, bool for_backward) {
   const BlockDims& dims = model_.config().blocks[static_cast<size_t>(layer)];
   LayerMemory& memory = memory_[policy_ == KeepPolicy::kActivations ? static_cast<size_t>(layer) : 0];
   BlockActivations act;
-  act.normed = Take(memory.normed, rows_, dims.d_model);
-  act.zxbcdt = Take(memory.zxbcdt, rows_, dims.in_proj_rows());
-  act.xbc = Take(memory.xbc, rows_, dims.conv_channels());
-  act.dt = Take(memory.dt, rows_, dims.num_heads);
-  act.y = Take(memory.y, rows_, dims.d_inner());
-  act.gated = Take(memory.gated, rows_, dims.d_inner());
+  act.normed = Grow(memory.normed, rows_, dims.d_model);
+  act.zxbcdt = Grow(memory.zxbcdt, rows_, dims.in_proj_rows());
+  act.xbc = Grow(memory.xbc, rows_, dims.conv_channels());
+  act.dt = Grow(memory.dt, rows_, dims.num_heads);
+  act.y = Grow(memory.y, rows_, dims.d_inner());
+  act.gated = Grow(memory.gated, rows_, dims.d_inner());
   if (for_backward) {
     const int64_t chunks = (length_ + kScanChunk - 1) / kScanChunk;
-    act.chunk_states = Take(memory.chunk_states, chunks * (rows_ / length_), dims.state_floats()).data;
+    act.chunk_states = Grow(memory.chunk_states, chunks * (rows_ / length_), dims.state_floats()).data;
   }
   return act;
 }
@@ -134,7 +132,7 @@ double BackwardPass::Loss(const TokenBatch& batch) {
 
 void BackwardPass::ForwardLayers(const TokenBatch& batch, bool for_backward) {
   const ModelConfig& config = model_.config();
-  Take(inputs_, (config.num_layers() + 1) * rows_, config.d_model);
+  Grow(inputs_, (config.num_layers() + 1) * rows_, config.d_model);
   GatherRows(WeightView(model_.weights().embedding), batch.tokens, Hidden(0));
   for (int layer = 0; layer < config.num_layers(); ++layer) {
     ThrowIfInterrupted();
@@ -142,7 +140,7 @@ void BackwardPass::ForwardLayers(const TokenBatch& batch, bool for_backward) {
     Copy(Hidden(layer), Hidden(layer + 1));
     ForwardBlock(b, Hidden(layer + 1), EmptySequences(b.dims), Activations(layer, for_backward));
   }
-  const View final = Take(final_, rows_, config.d_model);
+  const View final = Grow(final_, rows_, config.d_model);
   RmsNorm(Hidden(config.num_layers()), model_.final_norm().data(), config.norm_eps, final);
 }
 
@@ -152,7 +150,7 @@ double BackwardPass::HeadLoss(const TokenBatch& batch) {
   std::vector<double> losses(static_cast<size_t>(rows_), 0.0);
   for (int64_t begin = 0; begin < rows_; begin += kLossRows) {
     const int64_t rows = std::min(kLossRows, rows_ - begin);
-    const View logits = Take(logits_, rows, V);
+    const View logits = Grow(logits_, rows, V);
     MatMul(final.Rows(begin, rows), WeightView(model_.weights().head), logits);
     const auto score = [&](int64_t row) {
       const auto t = static_cast<size_t>(begin + row);
@@ -171,11 +169,11 @@ double BackwardPass::HeadBackward(const TokenBatch& batch, double loss_scale,
   const int64_t M = config.d_model, V = config.vocab_size;
   const WeightView head(model_.weights().head);
   const ConstView final(final_.data(), rows_, M);
-  const View dfinal = Take(dfinal_, rows_, M), dhidden = Take(dhidden_, rows_, M);
+  const View dfinal = Grow(dfinal_, rows_, M), dhidden = Grow(dhidden_, rows_, M);
   std::vector<double> losses(static_cast<size_t>(rows_), 0.0);
   for (int64_t begin = 0; begin < rows_; begin += kLossRows) {
     const int64_t rows = std::min(kLossRows, rows_ - begin);
-    const View logits = Take(logits_, rows, V);
+    const View logits = Grow(logits_, rows, V);
     MatMul(final.Rows(begin, rows), head, logits);
     const auto differentiate = [&](int64_t row) {
       const auto t = static_cast<size_t>(begin + row);
@@ -203,7 +201,7 @@ BlockGradients BackwardPass::SampleGradients(const BlockDims& dims) {
   const bool conv_bias = request_.conv && model_.config().conv_bias;
   const int64_t rows = all_rows ? dims.in_proj_rows() : 2 * dims.state_channels();
   const int64_t conv = request_.conv ? C * W : 0, all = rows * M + conv + (conv_bias ? C : 0);
-  float* memory = Take(sample_gradients_, 1, std::max<int64_t>(all, 1)).data;
+  float* memory = Grow(sample_gradients_, 1, std::max<int64_t>(all, 1)).data;
   std::fill_n(memory, all, 0.0f);
   BlockGradients gradients;
   gradients.first_row = all_rows ? 0 : 2 * dims.d_inner();

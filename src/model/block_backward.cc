@@ -47,7 +47,7 @@ void BackwardBlock(const MambaBlock& b, ConstView hidden, std::span<const Sequen
   GatedRmsNormBackward(act.y, in.z, b.gate_norm.data(), b.eps, b.norm_groups, dgated,
                        {.y = dgated, .z = d_in.z, .weight = gradients.gate_norm.data});
   const View dy = dgated;  // (T, R): in place
-  SsmScanBackward(ViewScan(act.xbc, act.dt, b, sequences), act.chunk_states, dy,
+  SsmScanBackward(ViewScan(act.xbc, act.dt, b, dims.group_begin, sequences), act.chunk_states, dy,
                   {.x = dxbc.Cols(0, R),
                    .b = dxbc.Cols(R, GN),
                    .c = dxbc.Cols(R + GN, GN),

@@ -5,23 +5,18 @@
 
 #include "model/block_forward.h"
 #include "model/gradients.h"
-#include "tensor/buffer.h"
+#include "tensor/matrix_buffer.h"
 
 namespace ghost {
 
 // Gradients of a block's activations; one set serves all layers. Grows to the largest request.
 class BackwardScratch {
  public:
-  View dgated(int64_t rows, int64_t cols) { return Take(dgated_, rows, cols); }
-  View dxbc(int64_t rows, int64_t cols) { return Take(dxbc_, rows, cols); }
-  View ddt(int64_t rows, int64_t cols) { return Take(ddt_, rows, cols); }
-  View dzxbcdt(int64_t rows, int64_t cols) { return Take(dzxbcdt_, rows, cols); }
-  View dnormed(int64_t rows, int64_t cols) { return Take(dnormed_, rows, cols); }
-
-  static View Take(Buffer& buffer, int64_t rows, int64_t cols) {
-    if (buffer.size() < rows * cols) buffer = Buffer(rows * cols);
-    return View(buffer.data(), rows, cols);
-  }
+  View dgated(int64_t rows, int64_t cols) { return Grow(dgated_, rows, cols); }
+  View dxbc(int64_t rows, int64_t cols) { return Grow(dxbc_, rows, cols); }
+  View ddt(int64_t rows, int64_t cols) { return Grow(ddt_, rows, cols); }
+  View dzxbcdt(int64_t rows, int64_t cols) { return Grow(dzxbcdt_, rows, cols); }
+  View dnormed(int64_t rows, int64_t cols) { return Grow(dnormed_, rows, cols); }
 
  private:
   Buffer dgated_, dxbc_, ddt_, dzxbcdt_, dnormed_;

@@ -11,7 +11,7 @@ namespace ghost {
 void ForwardMixer(const MambaBlock& b, ConstView hidden, std::span<const SequenceSpan> sequences,
                   const BlockActivations& act, const ScanStats* stats) {
   const InProjParts in = ViewInProj(act.zxbcdt, b.dims);
-  const ScanInput scan = ViewScan(act.xbc, act.dt, b, sequences);
+  const ScanInput scan = ViewScan(act.xbc, act.dt, b, b.dims.group_begin, sequences);
   RmsNorm(hidden, b.norm.data(), b.eps, act.normed);  // (T, M)
   MatMul(act.normed, WeightView(b.in_proj), act.zxbcdt,
          {.bias = DataOrNull(b.in_proj_bias)});                        // (T, 2R+2GN+H)

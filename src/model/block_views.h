@@ -31,13 +31,15 @@ inline ConvWeights ViewConv(const MambaBlock& b) {
   return {b.conv_taps.data(), DataOrNull(b.conv_bias), b.dims.conv_width};
 }
 
-// xbc: (T, R+2GN) after the convolution, dt: (T, H) after softplus. The block must outlive the result.
-inline ScanInput ViewScan(View xbc, View dt, const MambaBlock& b, std::span<const SequenceSpan> sequences) {
-  const int64_t R = b.dims.d_inner(), GN = b.dims.state_channels();
+// xbc: (T, R+2GN) after the convolution, dt: (T, H) after softplus. `group_begin` is the block's own, or that
+// of the channels left in xbc. The block and group_begin must outlive the result.
+inline ScanInput ViewScan(ConstView xbc, ConstView dt, const MambaBlock& b, std::span<const int> group_begin,
+                          std::span<const SequenceSpan> sequences) {
+  const int64_t R = b.dims.d_inner(), GN = group_begin.back();
   ScanInput in;
   in.num_heads = b.dims.num_heads;
   in.head_dim = b.dims.head_dim;
-  in.group_begin = b.dims.group_begin;
+  in.group_begin = group_begin;
   in.x = xbc.Cols(0, R);
   in.b = xbc.Cols(R, GN);
   in.c = xbc.Cols(R + GN, GN);

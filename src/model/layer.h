@@ -6,25 +6,20 @@
 
 #include "kernels/sequence_span.h"
 #include "kernels/ssm_scan.h"
-#include "tensor/buffer.h"
-#include "tensor/view.h"
+#include "tensor/matrix_buffer.h"
 
 namespace ghost {
 
 // Activations of one pass, reused by all layers; each buffer grows to the largest request and stays.
 class Scratch {
  public:
-  View normed(int64_t rows, int64_t cols) { return Take(normed_, rows, cols); }
-  View zxbcdt(int64_t rows, int64_t cols) { return Take(zxbcdt_, rows, cols); }
-  View xbc(int64_t rows, int64_t cols) { return Take(xbc_, rows, cols); }
-  View dt(int64_t rows, int64_t cols) { return Take(dt_, rows, cols); }
-  View y(int64_t rows, int64_t cols) { return Take(y_, rows, cols); }
+  View normed(int64_t rows, int64_t cols) { return Grow(normed_, rows, cols); }
+  View zxbcdt(int64_t rows, int64_t cols) { return Grow(zxbcdt_, rows, cols); }
+  View xbc(int64_t rows, int64_t cols) { return Grow(xbc_, rows, cols); }
+  View dt(int64_t rows, int64_t cols) { return Grow(dt_, rows, cols); }
+  View y(int64_t rows, int64_t cols) { return Grow(y_, rows, cols); }
 
  private:
-  static View Take(Buffer& buffer, int64_t rows, int64_t cols) {
-    if (buffer.size() < rows * cols) buffer = Buffer(rows * cols);
-    return View(buffer.data(), rows, cols);
-  }
   Buffer normed_, zxbcdt_, xbc_, dt_, y_;
 };
 

@@ -8,14 +8,10 @@
 #include "kernels/gather.h"
 #include "kernels/matmul.h"
 #include "kernels/norm.h"
+#include "tensor/matrix_buffer.h"
 
 namespace ghost {
 namespace {
-
-View Grow(Buffer& buffer, int64_t rows, int64_t cols) {
-  if (buffer.size() < rows * cols) buffer = Buffer(rows * cols);
-  return View(buffer.data(), rows, cols);
-}
 
 std::vector<int32_t> JoinTokens(std::span<const SequenceInput> inputs, int vocab_size) {
   std::vector<int32_t> ids;

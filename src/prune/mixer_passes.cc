@@ -9,14 +9,11 @@
 #include "kernels/conv1d.h"
 #include "kernels/matmul.h"
 #include "kernels/norm.h"
+#include "model/block_views.h"
+#include "tensor/matrix_buffer.h"
 
 namespace ghost {
 namespace {
-
-View Grow(Buffer& buffer, int64_t rows, int64_t cols) {
-  if (buffer.size() < rows * cols) buffer = Buffer(rows * cols);
-  return View(buffer.data(), rows, cols);
-}
 
 const float* OffsetOrNull(const std::vector<float>& values, int64_t offset) {
   return values.empty() ? nullptr : values.data() + offset;
@@ -68,23 +65,6 @@ void CopyWithConstants(ConstView xbc, const MambaBlock& b, const std::vector<int
   }
 }
 
-ScanInput MakeScan(const MambaBlock& b, ConstView xbc, ConstView dt, std::span<const int> group_begin,
-                   std::span<const SequenceSpan> sequences) {
-  const int64_t R = b.dims.d_inner(), channels = group_begin.back();
-  ScanInput in;
-  in.num_heads = b.dims.num_heads;
-  in.head_dim = b.dims.head_dim;
-  in.group_begin = group_begin;
-  in.x = xbc.Cols(0, R);
-  in.b = xbc.Cols(R, channels);
-  in.c = xbc.Cols(R + channels, channels);
-  in.dt = dt;
-  in.a = b.a.data();
-  in.d = b.d.data();
-  in.sequences = sequences;
-  return in;
-}
-
 // Sums the scan's (sequence, head) rows into the channels of their groups, in order.
 void AddEnergies(const std::vector<double>& rows, const BlockDims& dims, std::vector<double>& sums) {
   const auto width = static_cast<size_t>(dims.max_group_size());
@@ -123,11 +103,10 @@ void MixerPasses::FrontHalf(const MambaBlock& b, ConstView u, int64_t length, Mi
   const View normed = scratch_.normed(T, dims.d_model), raw = scratch_.zxbcdt(T, C + H);
   const View xbc = Grow(out.xbc, T, C), dt = Grow(out.dt, T, H);
   const WeightView rows = WeightView(b.in_proj).Rows(R, C + H);  // all but z
-  const ConvWeights conv{b.conv_taps.data(), OffsetOrNull(b.conv_bias, 0), dims.conv_width};
 
   RmsNorm(u, b.norm.data(), b.eps, normed);                                 // (T, M)
   MatMul(normed, rows, raw, {.bias = OffsetOrNull(b.in_proj_bias, R)});     // (T, R+2GN+H)
-  CausalConvSilu(raw.Cols(0, C), conv, sequences, xbc);                     // (T, R+2GN)
+  CausalConvSilu(raw.Cols(0, C), ViewConv(b), sequences, xbc);              // (T, R+2GN)
   SoftplusClamp(raw.Cols(C, H), b.dt_bias.data(), b.dt_min, b.dt_max, dt);  // (T, H)
 }
 
@@ -146,7 +125,7 @@ void MixerPasses::AddSaliency(const MambaBlock& b, const MixerInputs& in, int64_
   const auto cells = sequences.size() * static_cast<size_t>(dims.num_heads * dims.max_group_size());
   std::vector<double> output_energy(cells), state_energy(cells);
   const ScanStats stats{output_energy.data(), state_energy.data()};
-  SsmScan(MakeScan(b, xbc, dt, dims.group_begin, sequences), scratch_.y(rows, R), &stats);
+  SsmScan(ViewScan(xbc, dt, b, dims.group_begin, sequences), scratch_.y(rows, R), &stats);
   AddEnergies(output_energy, dims, saliency.s);
   AddEnergies(state_energy, dims, saliency.p);
   for (int64_t t = 0; t < rows; ++t) {
@@ -174,7 +153,7 @@ void MixerPasses::BackHalf(const MambaBlock& b, const MixerInputs& in, const Lay
 
   RmsNorm(u, b.norm.data(), b.eps, normed);                                                        // (T, M)
   MatMul(normed, WeightView(b.in_proj).Rows(0, R), z, {.bias = OffsetOrNull(b.in_proj_bias, 0)});  // (T, R)
-  SsmScan(MakeScan(b, used, dt, kept.group_begin, sequences), y);                                  // (T, R)
+  SsmScan(ViewScan(used, dt, b, kept.group_begin, sequences), y);                                  // (T, R)
   GatedRmsNorm(y, z, b.gate_norm.data(), b.eps, b.norm_groups);                                    // (T, R)
   MatMul(y, WeightView(b.out_proj), u, {.bias = OffsetOrNull(b.out_proj_bias, 0), .accumulate = true});
 }

@@ -31,6 +31,13 @@ constexpr size_t kCurvePoints = 500;
 
 std::string NameOfFile(const std::string& path) { return std::filesystem::path(path).filename().string(); }
 
+// Where the state of an unfinished run lies; not inside OUTPUT, which appears only when it is whole.
+std::string StateOf(const TrainOptions& o) {
+  std::string output = o.output;
+  while (output.size() > 1 && output.back() == '/') output.pop_back();
+  return output + ".state";
+}
+
 std::string HashOf(std::span<const int32_t> ids) {
   return fmt::format("xxh3:{:016x}", XXH3_64bits(ids.data(), ids.size_bytes()));
 }
@@ -142,7 +149,7 @@ OrderedJson DescribeRun(const TrainOptions& o, const ModelConfig& config, const 
 
 // The loop itself; throws Error(kResumable) when it ends before the last step.
 void RunSteps(const TrainOptions& o, Trainer& trainer, const Validation& validation, const OrderedJson& run) {
-  const std::string state = o.output + ".state";
+  const std::string state = StateOf(o);
   const int64_t tokens = o.batch * o.length, begun = trainer.step();
   std::string note, measured;
   const auto stop = [&](const std::string& why) {
@@ -212,6 +219,11 @@ OrderedJson Train(const TrainOptions& options) {
   CheckOptions(options);
   const DType dtype = ParseRandomDType(options.dtype);
   CheckNewDirectory(options.output, options.force);
+  const std::string state = StateOf(options);
+  if (DirectoryExists(state) && !options.resume && !options.force) {
+    throw Error(ErrorKind::kCannotCreate, "an unfinished run is there",
+                {.file = state, .hint = "--resume goes on with it, --force begins anew"});
+  }
   const Tokenizer tokenizer = LoadTokenizer(options.tokenizer);
   const ModelConfig config = ConfigOf(options, tokenizer);
   std::vector<int32_t> tokens = LoadTokens(tokenizer, options.corpus, "tokenize");
@@ -221,7 +233,6 @@ OrderedJson Train(const TrainOptions& options) {
   GeneratedWindows recall(RecallGenerator(tokenizer, options.seed), tokenizer.eos_id(), options.seed);
   MixedWindows source(corpus, recall, options.recall_fraction);
   Trainer trainer(config, SettingsOf(options), source);
-  const std::string state = options.output + ".state";
   if (options.resume && DirectoryExists(state)) trainer.Load(state, run);
   RunSteps(options, trainer, validation, run);
 

@@ -92,8 +92,7 @@ void Trainer::Step() {
   const double norm = GradientNorm(gradients_.data(), layout_.size);
   if (!std::isfinite(loss) || !std::isfinite(norm)) {
     throw Error(ErrorKind::kUsage, "training has diverged: the loss is no number any more",
-                {.actual = "step " + std::to_string(step_),
-                 .hint = "resume from the last state is of no use; begin anew with a smaller --lr"});
+                {.actual = "step " + std::to_string(step_), .hint = "begin anew with a smaller --lr"});
   }
   // The small addend is PyTorch's, so that runs can be compared.
   const double clip = settings_.clip > 0 ? std::min(1.0, settings_.clip / (norm + 1e-6)) : 1.0;
