@@ -152,6 +152,8 @@ TEST_F(EvalCli, RefusesWhatMakesNoSense) {
   expect({"--task", "piqa", "--input", "x"}, 64, "--input");
   expect({"--task", "humaneval", "--max-length", "512", "--programs", dir.File("p")}, 64, "max-length");
   expect({"--task", "humaneval", "--programs", dir.path()}, 73, dir.path().c_str());
+  expect({"--task", "piqa", "--output", dir.File("no/out.json")}, 73, "no/out.json");
+  expect({"--task", "piqa", "--log-samples", dir.File("no/log.jsonl")}, 73, "no/log.jsonl");
   dir.Write("eval/piqa/valid-labels.lst", "0\n7\n");
   expect({"--task", "piqa"}, 65, "line 2");
 }

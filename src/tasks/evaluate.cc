@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "base/progress.h"
 #include "eval/perplexity.h"
+#include "model/ragged.h"
 #include "tasks/calibration_source.h"
 #include "tasks/document.h"
 #include "tasks/evaluate_tasks.h"
@@ -116,18 +117,18 @@ std::vector<std::string> TaskNames(const EvalOptions& options) {
 
 // What pruning left beside the weights, so that a result says which model it is of.
 OrderedJson PruningRecord(const Checkpoint& checkpoint) {
-  const std::string file = checkpoint.path + "/ghost.json";
+  const std::string file = checkpoint.path + "/" + kGhostFile;
   if (!FileExists(file)) return nullptr;
   const Json ghost = LoadJson(file);
   return ghost.is_object() && ghost.contains("pruning") ? OrderedJson(ghost["pruning"])
                                                         : OrderedJson(nullptr);
 }
 
-void AppendSamples(const std::string& task, const std::vector<OrderedJson>& samples, std::string& text) {
+void WriteSamples(const std::string& task, const std::vector<OrderedJson>& samples, AtomicFile& file) {
   for (const OrderedJson& sample : samples) {
     OrderedJson line = {{"task", task}};
     line.update(sample);
-    text += line.dump(-1, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
+    file.Write(line.dump(-1, ' ', false, OrderedJson::error_handler_t::replace) + "\n");
   }
 }
 
@@ -136,6 +137,10 @@ void AppendSamples(const std::string& task, const std::vector<OrderedJson>& samp
 OrderedJson Evaluate(const EvalOptions& options) {
   const Timer timer;
   const std::vector<std::string> names = TaskNames(options);
+  // Opened first: a folder that is not there should not be noticed after hours.
+  std::optional<AtomicFile> output, log;
+  if (!options.output.empty()) output.emplace(options.output);
+  if (!options.log_samples.empty()) log.emplace(options.log_samples);
   const LoadedModel loaded = LoadModel(options.model);
   OrderedJson document = MakeDocument("ghost.eval/1", DescribeModel(loaded.checkpoint), EchoOptions(options));
   document["dtype"] = NameOf(loaded.model.weights().embedding.dtype());
@@ -143,7 +148,6 @@ OrderedJson Evaluate(const EvalOptions& options) {
 
   document["results"] = OrderedJson::array();
   std::optional<TaskRunner> runner;  // made when the first task asks for it
-  std::string samples;               // JSON Lines
   for (const std::string& name : names) {
     if (const OwnTask* own = FindOwnTask(name)) {
       document["results"].push_back(own->run(options, loaded));
@@ -152,11 +156,14 @@ OrderedJson Evaluate(const EvalOptions& options) {
     if (!runner) runner.emplace(options, loaded);
     TaskRecord record = runner->Run(*FindTask(name));
     document["results"].push_back(std::move(record.described));
-    AppendSamples(name, record.samples, samples);
+    if (log) WriteSamples(name, record.samples, *log);
   }
   FinishDocument(document, timer);
-  if (!options.log_samples.empty()) WriteFileAtomically(options.log_samples, samples);
-  if (!options.output.empty()) WriteFileAtomically(options.output, document.dump(2) + "\n");
+  if (log) log->Commit();
+  if (output) {
+    output->Write(document.dump(2, ' ', false, OrderedJson::error_handler_t::replace) + "\n");
+    output->Commit();
+  }
   return document;
 }
 
