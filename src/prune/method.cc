@@ -60,9 +60,9 @@ void EditSparseGpt(const EditInput& in, View w) {
 
 constexpr Method kMethods[] = {
     {"ghost", MethodNeeds::kSaliency, ScoreGhost, "controllability x observability, eq. 4"},
-    {"ghost-p", MethodNeeds::kSaliency, ScoreControllability, "controllability alone"},
+    {"ghost-p", MethodNeeds::kEnergies, ScoreControllability, "controllability alone"},
     {"ghost-q", MethodNeeds::kSaliency, ScoreObservability, "observability alone"},
-    {"ghost-legacy", MethodNeeds::kSaliency, ScoreLegacy, "product of the two sums, the authors' prototype"},
+    {"ghost-legacy", MethodNeeds::kEnergies, ScoreLegacy, "product of the two sums, the authors' prototype"},
     {"magnitude", MethodNeeds::kNothing, ScoreMagnitude, "sqrt(|W_B| |W_C|) per state, no data"},
     {"random", MethodNeeds::kNothing, ScoreRandom, "a seeded uniform choice"},
     {"taylor", MethodNeeds::kGradients, ScoreGiven, "gradients of the loss on the dense model, one shot"},

@@ -16,7 +16,8 @@ namespace ghost {
 // What a method needs beside the weights.
 enum class MethodNeeds {
   kNothing,
-  kSaliency,   // statistics of the scan on calibration data, layer by layer
+  kSaliency,   // output energies of the scan on calibration data, layer by layer
+  kEnergies,   // state energies too, which cost the scan half as much again
   kGradients,  // scores of all layers from a backward pass over the dense model, made beforehand (taylor.h)
   kInputs,     // second moments of the mixer's inputs on calibration data, layer by layer
 };
@@ -24,7 +25,7 @@ enum class MethodNeeds {
 // What a method may look at to score one layer.
 struct ScoreInput {
   const MambaBlock& block;
-  const LayerSaliency& saliency;  // zeros unless the method needs it
+  const LayerSaliency& saliency;  // zeros where the method does not need it
   std::span<const double> given;  // scores made beforehand, for kGradients
   int layer = 0;
   uint64_t seed = 0;
@@ -52,7 +53,7 @@ struct Method {
 };
 // Whether a method runs the calibration samples through the layers.
 inline bool NeedsLayerPasses(const Method& method) {
-  return method.needs == MethodNeeds::kSaliency || method.needs == MethodNeeds::kInputs;
+  return method.needs != MethodNeeds::kNothing && method.needs != MethodNeeds::kGradients;
 }
 
 std::span<const Method> Methods();

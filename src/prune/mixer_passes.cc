@@ -117,17 +117,17 @@ void MixerPasses::AddMoments(const MambaBlock& b, ConstView u, InputMoments& mom
 }
 
 void MixerPasses::AddSaliency(const MambaBlock& b, const MixerInputs& in, int64_t rows, int64_t length,
-                              LayerSaliency& saliency) {
+                              bool state_energy, LayerSaliency& saliency) {
   const BlockDims& dims = b.dims;
   const int64_t R = dims.d_inner(), GN = dims.state_channels();
   const ConstView xbc(in.xbc.data(), rows, dims.conv_channels()), dt(in.dt.data(), rows, dims.num_heads);
   const std::vector<SequenceSpan> sequences = Sequences(rows, length, dims.state_floats(), /*conv_floats=*/0);
   const auto cells = sequences.size() * static_cast<size_t>(dims.num_heads * dims.max_group_size());
-  std::vector<double> output_energy(cells), state_energy(cells);
-  const ScanStats stats{output_energy.data(), state_energy.data()};
+  std::vector<double> output_energies(cells), state_energies(state_energy ? cells : 0);
+  const ScanStats stats{output_energies.data(), state_energy ? state_energies.data() : nullptr};
   SsmScan(ViewScan(xbc, dt, b, dims.group_begin, sequences), scratch_.y(rows, R), &stats);
-  AddEnergies(output_energy, dims, saliency.s);
-  AddEnergies(state_energy, dims, saliency.p);
+  AddEnergies(output_energies, dims, saliency.s);
+  AddEnergies(state_energies, dims, saliency.p);
   for (int64_t t = 0; t < rows; ++t) {
     const float* c = xbc.Row(t) + R + GN;
     for (int64_t i = 0; i < GN; ++i) saliency.q[static_cast<size_t>(i)] += double{c[i]} * c[i];

@@ -45,9 +45,9 @@ class MixerPasses {
   void FrontHalf(const MambaBlock& b, ConstView u, int64_t length, MixerInputs& out);
   // Adds what the input projection sees.
   void AddMoments(const MambaBlock& b, ConstView u, InputMoments& moments);
-  // Runs the recurrence on `in` and adds to `saliency`.
+  // Runs the recurrence on `in` and adds to `saliency`: to `p` only if `state_energy`.
   void AddSaliency(const MambaBlock& b, const MixerInputs& in, int64_t rows, int64_t length,
-                   LayerSaliency& saliency);
+                   bool state_energy, LayerSaliency& saliency);
   // The recurrence over the kept channels, gate, norm, output projection: u += block(u). With
   // `keep_conv_bias` the dropped channels stay as the constants SiLU(bias), the paper-literal reading of
   // method.md §5.

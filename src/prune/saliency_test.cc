@@ -149,7 +149,7 @@ std::vector<double> FastScores(const MambaBlock& block, const DoubleMatrix& u) {
   MixerInputs inputs;
   LayerSaliency saliency(block.dims.state_channels());
   passes.FrontHalf(block, ConstView(floats.data(), u.rows, u.cols), u.rows, inputs);
-  passes.AddSaliency(block, inputs, u.rows, u.rows, saliency);
+  passes.AddSaliency(block, inputs, u.rows, u.rows, /*state_energy=*/false, saliency);
   return saliency.s;
 }
 
