@@ -5,7 +5,7 @@ namespace ghost {
 
 struct MachineLimits {
   double fma_flops = 0;           // float32 multiply-adds on registers only, 2 per lane
-  double gemm_flops = 0;          // the better of MatMul and OpenBLAS, 2048^3
+  double gemm_flops = 0;          // the better of MatMul and OpenBLAS (one thread, scaled), 2048^3
   double read_bytes_per_s = 0;    // a sum over a buffer much larger than the caches
   double update_bytes_per_s = 0;  // x = a * x + b over such a buffer; bytes read plus bytes written
 };

@@ -1,7 +1,5 @@
 #include "kernels/matmul.h"
 
-#include <cblas.h>
-
 #include "kernels/kernel_testing.h"
 
 namespace ghost {
@@ -75,25 +73,6 @@ TEST(MatMul, ThreadsChangeNothing) {
       ExpectSameForAllThreadCounts([&] { return p.Run(false, true, true); });
     }
   }
-}
-
-// machine_limits.cc and the benchmarks call the serial OpenBLAS from several threads at once, which is only
-// right if its buffers are guarded (Debian builds it with USE_LOCKING).
-TEST(OpenBlas, SerialBuildMayBeCalledConcurrently) {
-  constexpr int kSize = 96, kCalls = 200;
-  Rng rng(6);
-  const std::vector<float> a = RandomFloats(kSize * kSize, rng), b = RandomFloats(kSize * kSize, rng);
-  const auto multiply = [&](float* c) {
-    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, kSize, kSize, kSize, 1.0f, a.data(), kSize, b.data(),
-                kSize, 0.0f, c, kSize);
-  };
-  std::vector<float> expected(kSize * kSize);
-  multiply(expected.data());
-  SetThreads(4);
-  std::vector<std::vector<float>> results(kCalls, std::vector<float>(kSize * kSize));
-  ParallelFor(kCalls, [&](int64_t i) { multiply(results[static_cast<size_t>(i)].data()); });
-  SetThreads(0);
-  for (const std::vector<float>& result : results) ASSERT_EQ(result, expected);
 }
 
 }  // namespace
