@@ -41,6 +41,18 @@ std::vector<int> LayerMask::Channels(std::span<const int> group_begin) const {
   return channels;
 }
 
+int64_t NumKept(const StateMask& mask) {
+  int64_t kept = 0;
+  for (const LayerMask& layer : mask.layers) kept += layer.num_kept();
+  return kept;
+}
+
+double DroppedShare(const StateMask& mask, const ModelConfig& config) {
+  int64_t all = 0;
+  for (const BlockDims& dims : config.blocks) all += dims.state_channels();
+  return all == 0 ? 0.0 : static_cast<double>(all - NumKept(mask)) / static_cast<double>(all);
+}
+
 bool IsMaskOf(const LayerMask& mask, const BlockDims& dims) {
   if (static_cast<int>(mask.kept.size()) != dims.num_groups()) return false;
   for (size_t g = 0; g < mask.kept.size(); ++g) {

@@ -25,6 +25,9 @@ struct StateMask {
 };
 
 LayerMask KeepAll(const BlockDims& dims);
+// State channels of all layers that a mask keeps, and the share of the model's that it drops.
+int64_t NumKept(const StateMask& mask);
+double DroppedShare(const StateMask& mask, const ModelConfig& config);
 // Whether a mask has the groups of a layer, and in each ascending indices inside the group.
 bool IsMaskOf(const LayerMask& mask, const BlockDims& dims);
 

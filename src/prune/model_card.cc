@@ -93,12 +93,6 @@ std::string Runtimes(const ModelConfig& config) {
   return text;
 }
 
-int64_t KeptChannels(const StateMask& mask) {
-  int64_t kept = 0;
-  for (const LayerMask& layer : mask.layers) kept += layer.num_kept();
-  return kept;
-}
-
 int64_t AllChannels(const ModelConfig& config) {
   int64_t all = 0;
   for (const BlockDims& dims : config.blocks) all += dims.state_channels();
@@ -109,10 +103,8 @@ int64_t AllChannels(const ModelConfig& config) {
 
 std::string MakeModelCard(const ModelCardFacts& f) {
   const std::string base = LastPart(f.base_model);
-  const int64_t kept = KeptChannels(f.mask), all = AllChannels(f.before);
-  const double dropped = f.edits_weights ? f.sparsity
-                         : all == 0      ? 0.0
-                                         : static_cast<double>(all - kept) / static_cast<double>(all);
+  const int64_t kept = NumKept(f.mask), all = AllChannels(f.before);
+  const double dropped = f.edits_weights ? f.sparsity : DroppedShare(f.mask, f.before);
   std::string card = "---\ntags:\n- mamba2\n- pruned\n- ghost\n---\n\n";
   card += fmt::format("# {}, {:.0f} % of its {} pruned\n\n{}\n\n", base, 100.0 * dropped,
                       f.edits_weights ? "B and C weights" : "state channels", WhatItIs(f));

@@ -189,16 +189,6 @@ std::string CalibrationText(const OrderedJson& described) {
                      described["length"].get<int64_t>(), source.substr(source.find_last_of('/') + 1));
 }
 
-// Share of the model's state channels that a mask drops.
-double MaskedShare(const StateMask& mask, const ModelConfig& config) {
-  double kept = 0.0, all = 0.0;
-  for (size_t layer = 0; layer < mask.layers.size(); ++layer) {
-    kept += mask.layers[layer].num_kept();
-    all += config.blocks[layer].state_channels();
-  }
-  return all > 0.0 ? 1.0 - kept / all : 0.0;
-}
-
 }  // namespace
 
 OrderedJson Prune(const PruneOptions& options) {
@@ -241,7 +231,7 @@ OrderedJson Prune(const PruneOptions& options) {
   output.document = document;
   output.model_card = MakeModelCard({.base_model = options.model.model,
                                      .method = run["method"].get<std::string>(),
-                                     .sparsity = given ? MaskedShare(mask, config) : options.sparsity,
+                                     .sparsity = given ? DroppedShare(mask, config) : options.sparsity,
                                      .calibration = CalibrationText(data.described),
                                      .before = config,
                                      .after = pruned,
