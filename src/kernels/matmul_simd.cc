@@ -8,6 +8,7 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 // Once per target.
+#include "kernels/transpose-inl.h"
 #include "kernels/widen-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -142,23 +143,6 @@ void MatMulDotsTarget(ConstView x, WeightView w, View y, const MatMulOptions& op
 
 // ---- Lanes over t: panels of x
 // ---------------------------------------------------------------------------------
-
-#if HWY_TARGET != HWY_SCALAR  // which has no vectors of four
-// out[c][r] = in[r][c] for a 4 x 4 block.
-template <class Store>
-HWY_INLINE void Transpose4x4(const float* in, int64_t in_stride, const Store& store) {
-  const hn::FixedTag<float, 4> d4;
-  const auto r0 = hn::LoadU(d4, in), r1 = hn::LoadU(d4, in + in_stride),
-             r2 = hn::LoadU(d4, in + 2 * in_stride), r3 = hn::LoadU(d4, in + 3 * in_stride);
-  const auto low01 = hn::InterleaveLower(d4, r0, r1), low23 = hn::InterleaveLower(d4, r2, r3);
-  const auto high01 = hn::InterleaveUpper(d4, r0, r1), high23 = hn::InterleaveUpper(d4, r2, r3);
-  store(0, hn::ConcatLowerLower(d4, low23, low01));
-  store(1, hn::ConcatUpperUpper(d4, low23, low01));
-  store(2, hn::ConcatLowerLower(d4, high23, high01));
-  store(3, hn::ConcatUpperUpper(d4, high23, high01));
-}
-
-#endif
 
 int64_t PanelRowsTarget() { return 2 * NumLanes(); }
 

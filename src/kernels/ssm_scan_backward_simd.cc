@@ -1,6 +1,14 @@
-// The backward recurrence in tiles of two channels by two vectors of p: within a tile the states of the chunk
-// are computed forward into a history of 8 KB, then gamma runs back over it in registers. Sums over p (db,
-// dc) stay vectors, one per token and channel, until all strips of p have been added.
+// Inside a chunk the recurrence is unrolled into products of small matrices. With xs_s = dt_s x_s, the decay
+// L_ts = prod_{s<r<=t} exp(dt_r a), e_t = that from before the chunk to t, f_s = that from s to the chunk's
+// end, S the state before the chunk and gamma = dL/dstate after it:
+//   y_t = sum_{s<=t} L_ts (c_t . b_s) xs_s + e_t c_t S
+// and therefore
+//   dxs_s = sum_{t>=s} L_ts (c_t . b_s) dy_t + f_s b_s gamma
+//   dG_ts = L_ts (dy_t . xs_s), summed over heads before it meets b and c: dc = dG b, db = dG^T c,
+//   and through the states: dc_t += e_t S dy_t, db_s += f_s gamma xs_s
+//   dL/dS = (e of the last token) gamma + sum_t e_t c_t dy_t
+// The exponent of decay r takes part in every path over it, from s < r to t >= r. Its paths are added up as
+// they are, never as differences of running sums, which would cancel where decays are strong.
 #include "kernels/ssm_scan_backward_simd.h"
 
 #include <algorithm>
@@ -14,6 +22,9 @@
 // After highway.h, once per target.
 #include <hwy/contrib/math/math-inl.h>
 
+#include "kernels/block_product-inl.h"
+#include "kernels/transpose-inl.h"
+
 HWY_BEFORE_NAMESPACE();
 namespace ghost {
 namespace HWY_NAMESPACE {
@@ -21,234 +32,249 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-constexpr int kChunk = static_cast<int>(kScanChunk);
-constexpr int kMaxLanes = 16;
-constexpr int kChannels = 2;  // of a tile
+constexpr int Q = static_cast<int>(kScanChunk);
+constexpr int kRow =
+    Q + 16;  // of scratch matrices with a column per token: not all rows in the same cache set
 
-using D = hn::CappedTag<float, kMaxLanes>;
+using D = hn::CappedTag<float, 16>;
 using V = hn::Vec<D>;
+static_assert(Q % 16 == 0);  // rows of Q floats are whole vectors
 
 HWY_INLINE int NumLanes() { return static_cast<int>(hn::Lanes(D())); }
 
-// What all tiles of a chunk share. Strips hold two vectors of p, padded with zeros: (strips, kChunk, 2
-// vectors).
-struct Chunk {
-  float dt[kChunk + kMaxLanes];
-  float decay[kChunk + kMaxLanes];  // exp(dt * a)
-  float *x, *dy;
-  float* dx;  // sum_n gamma b so far
-  alignas(
-      64) float through_decay[kChunk * kMaxLanes];  // (kChunk, 1 vector): sum_n,p gamma_t state_{t-1} so far
+// Rows of P floats in scratch.
+int PaddedRow(int P) { return (P + 15) / 16 * 16 + 16; }
+
+// Per token of a chunk, for one head.
+struct Decays {
+  alignas(64) float dt[Q], step[Q];            // step: exp(dt a)
+  alignas(64) float from_start[Q], to_end[Q];  // e_t, f_s
+  alignas(64) float through_later[Q];          // dL/d(exponent) of paths from S to y_t
+  float into_state[Q];                         // of paths from xs_s into the state behind the chunk
+  float inside[Q];                             // of paths within the chunk, already for decay r
 };
 
-// What a tile needs besides: two channels, over all strips.
-struct Tile {
-  alignas(64) float states[(kChunk + 1) * kChannels * 2 * kMaxLanes];  // (kChunk + 1, channel, 2 vectors)
-  alignas(64) float db[kChunk * kChannels * kMaxLanes];                // (kChunk, channel, 1 vector)
-  alignas(64) float dc[kChunk * kChannels * kMaxLanes];
-  float b[kChunk * kChannels], c[kChunk * kChannels], scaled_b[kChunk * kChannels];  // scaled: dt * b
-};
-
-HWY_ATTR void PackChunk(const HeadChunk& in, Chunk& chunk) {
+HWY_INLINE float Dot(const float* HWY_RESTRICT a, const float* HWY_RESTRICT b, int64_t count) {
   const D d;
-  const int L = NumLanes(), width = 2 * L;
-  for (int t = 0; t < in.length; ++t) chunk.dt[t] = in.dt[t * in.dt_stride];
-  for (int t = in.length; t < in.length + kMaxLanes; ++t) chunk.dt[t] = 0;
-  for (int t = 0; t < in.length; t += L) {
-    hn::StoreU(hn::Exp(d, hn::Mul(hn::LoadU(d, chunk.dt + t), hn::Set(d, in.a))), d, chunk.decay + t);
+  const int L = NumLanes();
+  V sum = hn::Zero(d);
+  int64_t i = 0;
+  for (; i + L <= count; i += L) sum = hn::MulAdd(hn::LoadU(d, a + i), hn::LoadU(d, b + i), sum);
+  float total = hn::GetLane(hn::SumOfLanes(d, sum));
+  for (; i < count; ++i) total += a[i] * b[i];
+  return total;
+}
+
+// to[i] = factor * from[i]; may be the same.
+HWY_INLINE void Scale(const float* from, float factor, int64_t count, float* to) {
+  const D d;
+  const int L = NumLanes();
+  const V f = hn::Set(d, factor);
+  int64_t i = 0;
+  for (; i + L <= count; i += L) hn::StoreU(hn::Mul(f, hn::LoadU(d, from + i)), d, to + i);
+  for (; i < count; ++i) to[i] = factor * from[i];
+}
+
+// ---- Before the heads
+
+int64_t PrepareGroupScratchFloatsTarget(int N) { return int64_t{N} * kRow; }
+
+HWY_ATTR void PrepareGroupChunkTarget(const GroupChunk& group, float* scratch) {
+  TransposeBlock(group.b, group.b_stride, group.length, group.N, scratch, kRow);
+  TransposeBlock(group.c, group.c_stride, group.length, group.N, group.turned_c, Q);
+  BlockProduct({group.length, group.length, group.N, Triangle::kResult}, {group.c, group.c_stride, 1},
+               scratch, kRow, group.gram, Q);
+}
+
+// ---- One head
+
+HWY_INLINE void FillDecays(const HeadChunk& in, Decays& decays) {
+  const D d;
+  const int length = in.group.length;
+  std::fill_n(decays.dt, Q, 0.0f);
+  for (int t = 0; t < length; ++t) decays.dt[t] = in.dt[t * in.dt_stride];
+  for (int t = 0; t < length; t += NumLanes()) {
+    hn::Store(hn::Exp(d, hn::Mul(hn::Load(d, decays.dt + t), hn::Set(d, in.a))), d, decays.step + t);
   }
-  std::fill_n(chunk.through_decay, kChunk * kMaxLanes, 0.0f);
-  for (int p = 0, at = 0; p < in.P; p += width) {
-    const int count = std::min(width, in.P - p);
-    for (int t = 0; t < in.length; ++t, at += width) {
-      std::fill(std::copy_n(in.x + t * in.x_stride + p, count, chunk.x + at), chunk.x + at + width, 0.0f);
-      std::fill(std::copy_n(in.dy + t * in.dy_stride + p, count, chunk.dy + at), chunk.dy + at + width, 0.0f);
-      std::fill_n(chunk.dx + at, width, 0.0f);
+  float product = 1;
+  for (int t = 0; t < length; ++t) decays.from_start[t] = product *= decays.step[t];
+  product = 1;
+  for (int s = length - 1; s >= 0; --s) decays.to_end[s] = product, product *= decays.step[s];
+}
+
+// From dgram = dy_t . x_s and the group's gram: dgram = dG (zero for s > t) and weights = L_ts gram_ts.
+HWY_INLINE void WeighPairs(const HeadChunk& in, const Decays& decays, float* HWY_RESTRICT weights) {
+  const D d;
+  const int L = NumLanes();
+  alignas(64) float decay[Q] = {};  // row t of L, from row t - 1
+  for (int t = 0; t < in.group.length; ++t) {
+    const V step = hn::Set(d, decays.step[t]);
+    const float* HWY_RESTRICT gram = in.group.gram + t * Q;
+    float *HWY_RESTRICT dgram = in.dgram + t * Q, *HWY_RESTRICT row = weights + t * kRow;
+    int s = 0;
+    for (; s < t; s += L) hn::Store(hn::Mul(step, hn::Load(d, decay + s)), d, decay + s);
+    decay[t] = 1;
+    for (s = 0; s <= t; s += L) {
+      const V factor = hn::Load(d, decay + s);
+      hn::Store(hn::Mul(hn::Mul(factor, hn::Load(d, decays.dt + s)), hn::LoadU(d, dgram + s)), d, dgram + s);
+      hn::Store(hn::Mul(factor, hn::LoadU(d, gram + s)), d, row + s);
+    }
+    std::fill(dgram + s, dgram + Q, 0.0f);
+    std::fill(row + s, row + Q, 0.0f);
+  }
+}
+
+// inside[r] = sum over s < r <= t of dG_ts gram_ts.
+HWY_INLINE void SumPairs(const HeadChunk& in, Decays& decays) {
+  const D d;
+  const int L = NumLanes();
+  alignas(64) float later[Q] = {};  // per s: the sum over t >= r
+  for (int r = in.group.length - 1; r >= 0; --r) {
+    const float *gram = in.group.gram + r * Q, *dgram = in.dgram + r * Q;
+    V total = hn::Zero(d);
+    for (int s = 0; s < r; s += L) {
+      const V sum = hn::MulAdd(hn::LoadU(d, gram + s), hn::LoadU(d, dgram + s), hn::Load(d, later + s));
+      hn::Store(sum, d, later + s);
+      total = hn::Add(total,
+                      s + L <= r ? sum : hn::IfThenElseZero(hn::FirstN(d, static_cast<size_t>(r - s)), sum));
+    }
+    decays.inside[r] = hn::GetLane(hn::SumOfLanes(d, total));
+  }
+}
+
+// Shares of db and dc that pass through the states. x and dy: (P, Q), turned.
+HWY_INLINE void ThroughStates(const HeadChunk& in, const float* turned_x, const float* turned_dy,
+                              Decays& decays) {
+  const D d;
+  const int length = in.group.length, N = in.group.N, L = NumLanes();
+  BlockProduct({N, length, in.P}, {in.gamma, in.P, 1}, turned_x, kRow, in.turned_db, Q);
+  BlockProduct({N, length, in.P}, {in.state, in.P, 1}, turned_dy, kRow, in.turned_dc, Q);
+  for (int t = 0; t < length; t += L) {
+    V sum = hn::Zero(d);
+    for (int n = 0; n < N; ++n) {
+      sum = hn::MulAdd(hn::LoadU(d, in.group.turned_c + n * Q + t), hn::LoadU(d, in.turned_dc + n * Q + t),
+                       sum);
+    }
+    hn::Store(sum, d, decays.through_later + t);
+  }
+}
+
+// The gradient with respect to the inputs dt x, (length, row).
+HWY_INLINE void InputGradients(const HeadChunk& in, const float* weights, const float* dy, int64_t row,
+                               Decays& decays, float* dxs) {
+  const int length = in.group.length;
+  BlockProduct({length, in.P, in.group.N}, {in.group.b, in.group.b_stride, 1}, in.gamma, in.P, dxs, row);
+  for (int s = 0; s < length; ++s) {
+    Scale(dxs + s * row, decays.to_end[s], in.P, dxs + s * row);
+    decays.into_state[s] = decays.dt[s] * Dot(in.x + s * in.x_stride, dxs + s * row, in.P);
+  }
+  BlockProduct({length, in.P, length, Triangle::kLeftTurned, /*add=*/true}, {weights, 1, kRow}, dy, row, dxs,
+               row);
+}
+
+// What is left: dx, ddt and the sums of a head. `all_through`: of the paths from S to the state behind.
+HWY_INLINE void FinishHead(const HeadChunk& in, const Decays& decays, float all_through, const float* dxs,
+                           int64_t row) {
+  const D d;
+  const int length = in.group.length, L = NumLanes();
+  alignas(64) double exponent[Q];  // dL/d(dt_r a)
+  double later = all_through, earlier = 0;
+  for (int r = length - 1; r >= 0; --r) exponent[r] = (later += decays.through_later[r]);
+  for (int r = 0; r < length; ++r) {
+    exponent[r] += earlier + decays.inside[r];
+    earlier += decays.into_state[r];
+  }
+  for (int t = 0; t < length; ++t) {
+    const float *x = in.x + t * in.x_stride, *dy = in.dy + t * in.dy_stride, *sum = dxs + t * row;
+    float* dx = in.dx + t * in.dx_stride;
+    *in.dd += Dot(dy, x, in.P);
+    *in.da += decays.dt[t] * exponent[t];
+    in.ddt[t * in.ddt_stride] = static_cast<float>(in.a * exponent[t]) + Dot(sum, x, in.P);
+    const V skip = hn::Set(d, in.d), dt = hn::Set(d, decays.dt[t]);
+    int p = 0;
+    for (; p + L <= in.P; p += L) {
+      hn::StoreU(hn::MulAdd(skip, hn::LoadU(d, dy + p), hn::Mul(dt, hn::LoadU(d, sum + p))), d, dx + p);
+    }
+    for (; p < in.P; ++p) dx[p] = in.d * dy[p] + decays.dt[t] * sum[p];
+  }
+}
+
+int64_t ScanBackwardScratchFloatsTarget(int P) {
+  return int64_t{2} * P * kRow + int64_t{3} * Q * PaddedRow(P) + int64_t{Q} * kRow;
+}
+
+HWY_ATTR void ScanChunkBackwardTarget(const HeadChunk& in, float* scratch) {
+  const D d;
+  const int length = in.group.length, L = NumLanes(), P = in.P;
+  const int64_t row = PaddedRow(P), states = int64_t{in.group.N} * P;
+  float *turned_x = scratch, *turned_dy = turned_x + int64_t{P} * kRow;  // (P, kRow)
+  float *dy = turned_dy + int64_t{P} * kRow, *scaled_dy = dy + Q * row;  // (Q, row)
+  float *dxs = scaled_dy + Q * row, *weights = dxs + Q * row;            // weights: (Q, kRow)
+  Decays decays;
+  FillDecays(in, decays);
+  for (int t = 0; t < length; ++t) {
+    std::copy_n(in.dy + t * in.dy_stride, P, dy + t * row);
+    Scale(dy + t * row, decays.from_start[t], P, scaled_dy + t * row);
+  }
+  TransposeBlock(in.x, in.x_stride, length, P, turned_x, kRow);
+  TransposeBlock(scaled_dy, row, length, P, turned_dy, kRow);
+  BlockProduct({length, length, P, Triangle::kResult}, {dy, row, 1}, turned_x, kRow, in.dgram, Q);
+  WeighPairs(in, decays, weights);
+  SumPairs(in, decays);
+  for (int s = 0; s < length; s += L) {
+    const V factor = hn::Mul(hn::Load(d, decays.to_end + s), hn::Load(d, decays.dt + s));
+    for (int p = 0; p < P; ++p) {
+      float* at = turned_x + p * kRow + s;
+      hn::Store(hn::Mul(factor, hn::Load(d, at)), d, at);
+    }
+  }
+  ThroughStates(in, turned_x, turned_dy, decays);
+  InputGradients(in, weights, dy, row, decays, dxs);
+  const float whole = decays.from_start[length - 1];
+  FinishHead(in, decays, whole * Dot(in.gamma, in.state, states), dxs, row);
+  Scale(in.gamma, whole, states, in.gamma);
+  BlockProduct({in.group.N, P, length, Triangle::kNone, /*add=*/true}, {in.group.turned_c, Q, 1}, scaled_dy,
+               row, in.gamma, P);
+}
+
+// ---- After the heads
+
+constexpr int kChannelRow = kGradientChannels + 16;
+
+int64_t GroupGradientsScratchFloatsTarget() { return Q * kRow + kGradientChannels * kRow + Q * kChannelRow; }
+
+// out[r][s] = the sum over heads, in their order, of the matrices from `first` on; whole vectors of s.
+HWY_INLINE void SumHeads(const float* first, int64_t head_stride, int heads, int rows, int length,
+                         float* out) {
+  const D d;
+  for (int r = 0; r < rows; ++r) {
+    for (int s = 0; s < length; s += NumLanes()) {
+      const float* at = first + r * Q + s;
+      V sum = hn::LoadU(d, at);
+      for (int h = 1; h < heads; ++h) sum = hn::Add(sum, hn::LoadU(d, at + h * head_stride));
+      hn::Store(sum, d, out + r * kRow + s);
     }
   }
 }
 
-// Rows of a strip of the (N, P) matrices, the last strip through a padded copy.
-HWY_INLINE void LoadStrip(const float* row, int width, V& v0, V& v1) {
-  const D d;
-  const int L = NumLanes();
-  alignas(64) float padded[2 * kMaxLanes];
-  if (width < 2 * L) {
-    std::fill(std::copy_n(row, width, padded), padded + 2 * L, 0.0f);
-    row = padded;
-  }
-  v0 = hn::LoadU(d, row);
-  v1 = hn::LoadU(d, row + L);
-}
-
-HWY_INLINE void StoreStrip(V v0, V v1, float* row, int width) {
-  const D d;
-  const int L = NumLanes();
-  alignas(64) float padded[2 * kMaxLanes];
-  float* out = width < 2 * L ? padded : row;
-  hn::StoreU(v0, d, out);
-  hn::StoreU(v1, d, out + L);
-  if (width < 2 * L) std::copy_n(padded, width, row);
-}
-
-// The states of kCount channels before and after every token.
-template <int kCount>
-HWY_INLINE void FillStates(const HeadChunk& in, const Chunk& chunk, int n, int p, const float* HWY_RESTRICT x,
-                           Tile& tile) {
-  const D d;
-  const int L = NumLanes(), width = std::min(2 * L, in.P - p);
-  V h00, h01, h10 = hn::Zero(d), h11 = h10;
-  LoadStrip(in.state + n * in.P + p, width, h00, h01);
-  if constexpr (kCount > 1) LoadStrip(in.state + (n + 1) * in.P + p, width, h10, h11);
-  float* HWY_RESTRICT out = tile.states;
-  const float* HWY_RESTRICT b = tile.scaled_b;
-  const auto store = [&]() HWY_ATTR {
-    hn::Store(h00, d, out);
-    hn::Store(h01, d, out + L);
-    if constexpr (kCount > 1) {
-      hn::Store(h10, d, out + 2 * L);
-      hn::Store(h11, d, out + 3 * L);
-    }
-    out += kChannels * 2 * L;
+HWY_ATTR void AddGroupGradientsTarget(const GroupGradients& in, float* scratch) {
+  const GroupChunk& group = in.group;
+  const int length = group.length, count = in.count;
+  float *dgram = scratch, *sums = dgram + Q * kRow, *rows = sums + kGradientChannels * kRow;
+  SumHeads(in.dgram, in.dgram_stride, in.heads, length, length, dgram);
+  // `other`: c for db, b for dc, a copy whose rows are not all in the same cache set.
+  const auto gradient = [&](const float* turned, const float* other, int64_t stride, Triangle triangle,
+                            LeftFactor left, float* out, int64_t out_stride) HWY_ATTR {
+    SumHeads(turned + in.first * Q, in.turned_stride, in.heads, count, length, sums);
+    TransposeBlock(sums, kRow, count, length, out + in.first, out_stride);
+    for (int t = 0; t < length; ++t)
+      std::copy_n(other + t * stride + in.first, count, rows + t * kChannelRow);
+    BlockProduct({length, count, length, triangle, /*add=*/true}, left, rows, kChannelRow, out + in.first,
+                 out_stride);
   };
-  store();
-  for (int t = 0; t < in.length; ++t, x += 2 * L, b += kChannels) {
-    const V decay = hn::Set(d, chunk.decay[t]), x0 = hn::LoadU(d, x), x1 = hn::LoadU(d, x + L);
-    const V b0 = hn::Set(d, b[0]);
-    h00 = hn::MulAdd(decay, h00, hn::Mul(b0, x0));  // one operation between two tokens, not two
-    h01 = hn::MulAdd(decay, h01, hn::Mul(b0, x1));
-    if constexpr (kCount > 1) {
-      const V b1 = hn::Set(d, b[1]);
-      h10 = hn::MulAdd(decay, h10, hn::Mul(b1, x0));
-      h11 = hn::MulAdd(decay, h11, hn::Mul(b1, x1));
-    }
-    store();
-  }
-}
-
-// One token of one channel: gamma comes in as dL/dstate of the token behind, whose decay is `next_decay`, and
-// leaves as this token's.
-HWY_INLINE void StepBack(float b_n, float c_n, V next_decay, V x0, V x1, V dy0, V dy1,
-                         const float* HWY_RESTRICT before, const float* HWY_RESTRICT after,
-                         float* HWY_RESTRICT db, float* HWY_RESTRICT dc, V& gamma0, V& gamma1, V& dx0, V& dx1,
-                         V& through_decay) {
-  const D d;
-  const int L = NumLanes();
-  const V b = hn::Set(d, b_n), c = hn::Set(d, c_n);
-  gamma0 = hn::MulAdd(next_decay, gamma0, hn::Mul(dy0, c));
-  gamma1 = hn::MulAdd(next_decay, gamma1, hn::Mul(dy1, c));
-  hn::Store(hn::MulAdd(dy0, hn::Load(d, after), hn::MulAdd(dy1, hn::Load(d, after + L), hn::Load(d, dc))), d,
-            dc);
-  hn::Store(hn::MulAdd(x0, gamma0, hn::MulAdd(x1, gamma1, hn::Load(d, db))), d, db);
-  dx0 = hn::MulAdd(gamma0, b, dx0);
-  dx1 = hn::MulAdd(gamma1, b, dx1);
-  through_decay = hn::MulAdd(gamma0, hn::Load(d, before), through_decay);
-  through_decay = hn::MulAdd(gamma1, hn::Load(d, before + L), through_decay);
-}
-
-template <int kCount>
-HWY_INLINE void RunBack(const HeadChunk& in, Chunk& chunk, int n, int p, int64_t strip, Tile& tile) {
-  const D d;
-  const int L = NumLanes(), width = std::min(2 * L, in.P - p);
-  float *row0 = in.gamma + n * in.P + p, *row1 = row0 + in.P;
-  V g00, g01, g10 = hn::Zero(d), g11 = g10;
-  LoadStrip(row0, width, g00, g01);
-  if constexpr (kCount > 1) LoadStrip(row1, width, g10, g11);
-  V next_decay = hn::Set(d, 1.0f);  // what comes in has been through the next chunk's first
-  for (int t = in.length - 1; t >= 0; --t) {
-    const float *x = chunk.x + strip + t * 2 * L, *dy = chunk.dy + strip + t * 2 * L;
-    float *dx = chunk.dx + strip + t * 2 * L, *through = chunk.through_decay + t * L;
-    const float *before = tile.states + t * kChannels * 2 * L, *after = before + kChannels * 2 * L;
-    float *db = tile.db + t * kChannels * L, *dc = tile.dc + t * kChannels * L;
-    const float *b = tile.b + t * kChannels, *c = tile.c + t * kChannels;
-    const V x0 = hn::LoadU(d, x), x1 = hn::LoadU(d, x + L), dy0 = hn::LoadU(d, dy),
-            dy1 = hn::LoadU(d, dy + L);
-    V dx0 = hn::LoadU(d, dx), dx1 = hn::LoadU(d, dx + L), sum = hn::Load(d, through);
-    StepBack(b[0], c[0], next_decay, x0, x1, dy0, dy1, before, after, db, dc, g00, g01, dx0, dx1, sum);
-    if constexpr (kCount > 1) {
-      V second = hn::Zero(d);  // apart, or four additions would wait for each other
-      StepBack(b[1], c[1], next_decay, x0, x1, dy0, dy1, before + 2 * L, after + 2 * L, db + L, dc + L, g10,
-               g11, dx0, dx1, second);
-      sum = hn::Add(sum, second);
-    }
-    hn::StoreU(dx0, d, dx);
-    hn::StoreU(dx1, d, dx + L);
-    hn::Store(sum, d, through);
-    next_decay = hn::Set(d, chunk.decay[t]);
-  }
-  StoreStrip(hn::Mul(next_decay, g00), hn::Mul(next_decay, g01), row0, width);
-  if constexpr (kCount > 1) StoreStrip(hn::Mul(next_decay, g10), hn::Mul(next_decay, g11), row1, width);
-}
-
-// kCount channels from n on, all of p.
-template <int kCount>
-HWY_ATTR void ChannelsBack(const HeadChunk& in, Chunk& chunk, int n, Tile& tile) {
-  const D d;
-  const int L = NumLanes();
-  for (int t = 0; t < in.length; ++t) {
-    for (int i = 0; i < kCount; ++i) {
-      tile.b[t * kChannels + i] = in.b[t * in.b_stride + n + i];
-      tile.scaled_b[t * kChannels + i] = chunk.dt[t] * tile.b[t * kChannels + i];
-      tile.c[t * kChannels + i] = in.c[t * in.c_stride + n + i];
-    }
-  }
-  std::fill_n(tile.db, in.length * kChannels * L, 0.0f);
-  std::fill_n(tile.dc, in.length * kChannels * L, 0.0f);
-  int64_t strip = 0;
-  for (int p = 0; p < in.P; p += 2 * L, strip += int64_t{in.length} * 2 * L) {
-    FillStates<kCount>(in, chunk, n, p, chunk.x + strip, tile);
-    RunBack<kCount>(in, chunk, n, p, strip, tile);
-  }
-  for (int t = 0; t < in.length; ++t) {
-    for (int i = 0; i < kCount; ++i) {
-      const int at = (t * kChannels + i) * L;
-      in.db[t * in.N + n + i] = chunk.dt[t] * hn::GetLane(hn::SumOfLanes(d, hn::Load(d, tile.db + at)));
-      in.dc[t * in.N + n + i] = hn::GetLane(hn::SumOfLanes(d, hn::Load(d, tile.dc + at)));
-    }
-  }
-}
-
-// What is left once sum_n gamma b is complete: dx, ddt and the sums of a head.
-HWY_ATTR void FinishChunk(const HeadChunk& in, const Chunk& chunk) {
-  const D d;
-  const int L = NumLanes(), width = 2 * L;
-  for (int t = 0; t < in.length; ++t) {
-    V input = hn::Zero(d), skip = input;
-    for (int p = 0, at = t * width; p < in.P; p += width, at += in.length * width) {
-      const int count = std::min(width, in.P - p);
-      V sums[2];
-      for (int i = 0; i < 2; ++i) {
-        const V x = hn::LoadU(d, chunk.x + at + i * L), dy = hn::LoadU(d, chunk.dy + at + i * L);
-        const V sum = hn::LoadU(d, chunk.dx + at + i * L);
-        input = hn::MulAdd(sum, x, input);
-        skip = hn::MulAdd(dy, x, skip);
-        sums[i] = hn::MulAdd(hn::Set(d, in.d), dy, hn::Mul(hn::Set(d, chunk.dt[t]), sum));
-      }
-      StoreStrip(sums[0], sums[1], in.dx + t * in.dx_stride + p, count);
-    }
-    const float decayed =
-        chunk.decay[t] * hn::GetLane(hn::SumOfLanes(d, hn::Load(d, chunk.through_decay + t * L)));
-    in.ddt[t * in.ddt_stride] = in.a * decayed + hn::GetLane(hn::SumOfLanes(d, input));
-    *in.da += chunk.dt[t] * decayed;
-    *in.dd += hn::GetLane(hn::SumOfLanes(d, skip));
-  }
-}
-
-int64_t StripFloats(int P) { return int64_t{kChunk} * (P + 2 * kMaxLanes); }
-
-int64_t ScanBackwardScratchFloatsTarget(int P) { return 3 * StripFloats(P); }
-
-void ScanChunkBackwardTarget(const HeadChunk& in, float* scratch) {
-  Chunk chunk;
-  Tile tile;
-  chunk.x = scratch;
-  chunk.dy = chunk.x + StripFloats(in.P);
-  chunk.dx = chunk.dy + StripFloats(in.P);
-  PackChunk(in, chunk);
-  int n = 0;
-  for (; n + kChannels <= in.N; n += kChannels) ChannelsBack<kChannels>(in, chunk, n, tile);
-  for (; n < in.N; ++n) ChannelsBack<1>(in, chunk, n, tile);
-  FinishChunk(in, chunk);
+  gradient(in.turned_db, group.c, group.c_stride, Triangle::kLeftTurned, {dgram, 1, kRow}, in.db,
+           in.db_stride);
+  gradient(in.turned_dc, group.b, group.b_stride, Triangle::kLeft, {dgram, kRow, 1}, in.dc, in.dc_stride);
 }
 
 }  // namespace
@@ -259,13 +285,25 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace ghost {
 namespace {
+HWY_EXPORT(PrepareGroupScratchFloatsTarget);
+HWY_EXPORT(PrepareGroupChunkTarget);
 HWY_EXPORT(ScanBackwardScratchFloatsTarget);
 HWY_EXPORT(ScanChunkBackwardTarget);
+HWY_EXPORT(GroupGradientsScratchFloatsTarget);
+HWY_EXPORT(AddGroupGradientsTarget);
 }  // namespace
 
+int64_t PrepareGroupScratchFloats(int N) { return HWY_DYNAMIC_DISPATCH(PrepareGroupScratchFloatsTarget)(N); }
+void PrepareGroupChunk(const GroupChunk& group, float* scratch) {
+  HWY_DYNAMIC_DISPATCH(PrepareGroupChunkTarget)(group, scratch);
+}
 int64_t ScanBackwardScratchFloats(int P) { return HWY_DYNAMIC_DISPATCH(ScanBackwardScratchFloatsTarget)(P); }
 void ScanChunkBackward(const HeadChunk& in, float* scratch) {
   HWY_DYNAMIC_DISPATCH(ScanChunkBackwardTarget)(in, scratch);
+}
+int64_t GroupGradientsScratchFloats() { return HWY_DYNAMIC_DISPATCH(GroupGradientsScratchFloatsTarget)(); }
+void AddGroupGradients(const GroupGradients& in, float* scratch) {
+  HWY_DYNAMIC_DISPATCH(AddGroupGradientsTarget)(in, scratch);
 }
 
 }  // namespace ghost

@@ -45,6 +45,9 @@ void BenchTrain(benchmark::State& state, const char* shape, int vocab_size) {
 BENCHMARK_CAPTURE(BenchTrain, tiny, "tiny", 4096)
     ->ArgName("micro")
     ->Arg(8)
+    ->Arg(4)
+    ->Arg(2)
+    ->Arg(1)
     ->Unit(benchmark::kMillisecond)
     ->UseRealTime();
 BENCHMARK_CAPTURE(BenchTrain, tiny_g4, "tiny-g4", 4096)
@@ -57,6 +60,7 @@ BENCHMARK_CAPTURE(BenchTrain, tiny_192, "tiny-192", 2048)
     ->Arg(8)
     ->Arg(4)
     ->Arg(2)
+    ->Arg(1)
     ->Unit(benchmark::kMillisecond)
     ->UseRealTime();
 
