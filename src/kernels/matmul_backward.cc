@@ -23,13 +23,6 @@ WeightView AsWeights(const float* data, int64_t rows, int64_t cols) {
   return {DType::kF32, reinterpret_cast<const std::byte*>(data), rows, cols};
 }
 
-// out[c * stride + r] = in[r][c]
-void TransposeRows(ConstView in, float* out, int64_t stride) {
-  for (int64_t c = 0; c < in.cols; ++c) {
-    for (int64_t r = 0; r < in.rows; ++r) out[c * stride + r] = in.Row(r)[c];
-  }
-}
-
 // out: (cols, rows)
 void Transpose(ConstView in, float* out) {
   ParallelFor(

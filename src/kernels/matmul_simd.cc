@@ -159,24 +159,9 @@ HWY_ATTR void PackPanelTarget(ConstView x, int64_t panel, float* packed) {
                 rows = std::min(PanelRowsTarget(), x.rows - first);
   const int64_t width = PanelWidth(rows);
   float* out = packed + first * K;
-  int64_t t = 0;
-#if HWY_TARGET != HWY_SCALAR
-  const hn::FixedTag<float, 4> d4;
-  for (; t + 4 <= rows; t += 4) {
-    const float* in = x.Row(first + t);
-    int64_t k = 0;
-    for (; k + 4 <= K; k += 4) {
-      Transpose4x4(in + k, x.stride,
-                   [&](int64_t i, auto v) HWY_ATTR { hn::StoreU(v, d4, out + (k + i) * width + t); });
-    }
-    for (; k < K; ++k) {
-      for (int64_t i = 0; i < 4; ++i) out[k * width + t + i] = in[i * x.stride + k];
-    }
-  }
-#endif
-  for (; t < width; ++t) {
-    for (int64_t k = 0; k < K; ++k) out[k * width + t] = t < rows ? x.Row(first + t)[k] : 0.0f;
-  }
+  TransposeBlock(x.Row(first), x.stride, rows, K, out, width);
+  for (int64_t k = 0; k < K && rows < width; ++k)
+    std::fill(out + k * width + rows, out + (k + 1) * width, 0.0f);
 }
 
 HWY_ATTR void PackColumnsTarget(ConstView x, float* packed) {
@@ -311,6 +296,10 @@ HWY_ATTR void TilePanel(const std::byte* w, int64_t w_stride, int64_t rows, cons
   }
 }
 
+HWY_ATTR void TransposeRowsTarget(ConstView in, float* out, int64_t stride) {
+  TransposeBlock(in.data, in.stride, in.rows, in.cols, out, stride);
+}
+
 constexpr int64_t kSumsStride = kMaxTileRows + 16;  // an odd number of cache lines, see ssm_scan_simd.cc
 constexpr int64_t kWideStride = kTileDepth + 16;
 constexpr int64_t kMaxDirectRows = 64;
@@ -401,6 +390,7 @@ HWY_EXPORT(PanelRowsTarget);
 HWY_EXPORT(PackedFloatsTarget);
 HWY_EXPORT(PackPanelTarget);
 HWY_EXPORT(PackColumnsTarget);
+HWY_EXPORT(TransposeRowsTarget);
 HWY_EXPORT(TileScratchFloatsTarget);
 HWY_EXPORT(MatMulTileTarget);
 }  // namespace
@@ -413,6 +403,9 @@ int64_t PackedFloats(int64_t T, int64_t K) { return HWY_DYNAMIC_DISPATCH(PackedF
 void PackColumns(ConstView x, float* packed) { HWY_DYNAMIC_DISPATCH(PackColumnsTarget)(x, packed); }
 void PackPanel(ConstView x, int64_t panel, float* packed) {
   HWY_DYNAMIC_DISPATCH(PackPanelTarget)(x, panel, packed);
+}
+void TransposeRows(ConstView in, float* out, int64_t stride) {
+  HWY_DYNAMIC_DISPATCH(TransposeRowsTarget)(in, out, stride);
 }
 int64_t TileScratchFloats() { return HWY_DYNAMIC_DISPATCH(TileScratchFloatsTarget)(); }
 void MatMulTile(const float* packed, WeightView w, View y, const MatMulOptions& options, int64_t begin,

@@ -20,6 +20,9 @@ void PackPanel(ConstView x, int64_t panel, float* packed);
 // The panels of x^T from x: (K, T) itself: row k gives value k of every panel, no turning.
 void PackColumns(ConstView x, float* packed);
 
+// out[c * stride + r] = in[r][c]
+void TransposeRows(ConstView in, float* out, int64_t stride);
+
 // Rows [begin, end) of w, end - begin <= kTileWeights, for all T <= kMaxTileRows rows of x, which lie in
 // `packed`.
 inline constexpr int64_t kTileWeights = 48;

@@ -22,9 +22,8 @@ void SoftplusClampBackwardRow(const float* raw, const float* bias, float low, fl
 // values[i] <- scale * exp(values[i] - shift); values[i] - shift must not exceed 88.
 void ScaledExpRow(float* values, float shift, float scale, int64_t count);
 
-// Channels [begin, begin + count) of the convolution, count <= kConvChannels (conv1d_simd.h). scratch: 2 * (W
-// + 1)
-// * kConvChannels floats, aligned.
+// Channels [begin, begin + count) of the convolution, count <= kConvChannels (conv1d_simd.h). scratch:
+// 2 * (W + 1) * kConvChannels floats, aligned.
 void ConvBackwardChannels(ConstView in, const ConvWeights& weights, ConstView dout,
                           const ConvGradients& gradients, int64_t begin, int64_t count, float* scratch);
 

@@ -32,27 +32,28 @@ HWY_INLINE void Transpose4x4(const float* in, int64_t in_stride, const Store& st
 }
 #endif
 
-// out[c * out_stride + r] = in[r * in_stride + c]
+// out[c * out_stride + r] = in[r * in_stride + c]. Rows of out are finished one after the other: they may all
+// lie in the same cache set.
 HWY_INLINE void TransposeBlock(const float* HWY_RESTRICT in, int64_t in_stride, int64_t rows, int64_t cols,
                                float* HWY_RESTRICT out, int64_t out_stride) {
-  int64_t r = 0;
+  int64_t c = 0;
 #if HWY_TARGET != HWY_SCALAR
   const hwy::HWY_NAMESPACE::FixedTag<float, 4> d4;
-  for (; r + 4 <= rows; r += 4) {
-    const float* block = in + r * in_stride;
-    int64_t c = 0;
-    for (; c + 4 <= cols; c += 4) {
-      Transpose4x4(block + c, in_stride, [&](int64_t i, auto v) HWY_ATTR {
-        hwy::HWY_NAMESPACE::StoreU(v, d4, out + (c + i) * out_stride + r);
+  for (; c + 4 <= cols; c += 4) {
+    float* block = out + c * out_stride;
+    int64_t r = 0;
+    for (; r + 4 <= rows; r += 4) {
+      Transpose4x4(in + r * in_stride + c, in_stride, [&](int64_t i, auto v) HWY_ATTR {
+        hwy::HWY_NAMESPACE::StoreU(v, d4, block + i * out_stride + r);
       });
     }
-    for (; c < cols; ++c) {
-      for (int64_t i = 0; i < 4; ++i) out[c * out_stride + r + i] = block[i * in_stride + c];
+    for (; r < rows; ++r) {
+      for (int64_t i = 0; i < 4; ++i) block[i * out_stride + r] = in[r * in_stride + c + i];
     }
   }
 #endif
-  for (; r < rows; ++r) {
-    for (int64_t c = 0; c < cols; ++c) out[c * out_stride + r] = in[r * in_stride + c];
+  for (; c < cols; ++c) {
+    for (int64_t r = 0; r < rows; ++r) out[c * out_stride + r] = in[r * in_stride + c];
   }
 }
 
