@@ -208,6 +208,7 @@ TEST_P(ForwardTest, PerplexityOfItsTokensIsTheReferenceLoss) {
   ExpectDocument(document, "ghost.eval/1");
   EXPECT_NEAR(document["results"][0]["nll_per_token"].get<double>(), golden.Expected("taylor.loss")[0], 1e-5);
   EXPECT_EQ(document["results"][0]["tokens_scored"], golden.batch() * (golden.length() - 1));
+  EXPECT_TRUE(document["results"][0]["bits_per_byte"].is_null());  // there is no text
 }
 
 INSTANTIATE_TEST_SUITE_P(Cases, ForwardTest, testing::ValuesIn(GoldenMamba2Cases()),

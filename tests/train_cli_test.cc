@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <map>
 
 #include "base/file.h"
@@ -77,7 +78,11 @@ TEST_F(TrainCliTest, TrainsAModelThatOtherVerbsRead) {
   const RunResult eval = RunGhost({"eval", out, "--task", "perplexity", "--data", corpus_, "--max-length",
                                    "32", "--limit", "20", "--json", "--quiet"});
   ASSERT_EQ(eval.exit_code, 0) << eval.err;
-  const double nll = ParseJson(eval.out, "stdout")["results"][0]["nll_per_token"].get<double>();
+  const Json result = ParseJson(eval.out, "stdout")["results"][0];
+  const double nll = result["nll_per_token"].get<double>();
+  EXPECT_NEAR(result["bits_per_byte"].get<double>(),
+              nll / std::log(2.0) * result["tokens_total"].get<double>() / result["text_bytes"].get<double>(),
+              1e-12);
   EXPECT_NEAR(nll, document["validations"][2]["nll"].get<double>(), 0.2);  // other windows, bf16
   EXPECT_EQ(Train(out, {}).exit_code, 73);                                 // the output is there
 }

@@ -1,5 +1,6 @@
 #include "tasks/evaluate.h"
 
+#include <numbers>
 #include <optional>
 #include <sstream>
 #include <vector>
@@ -68,6 +69,14 @@ OrderedJson EvaluatePerplexity(const EvalOptions& options, const LoadedModel& lo
   const PerplexityResult result =
       Perplexity(loaded.model, stream.ids, perplexity,
                  [&](int64_t done, int64_t total) { progress.Update(done, total); });
+  // As if the few tokens that no window scores were like the others.
+  const double bits_per_token = result.nll / std::numbers::ln2;
+  const bool bytes_known = stream.text_bytes > 0;
+  const double tokens_per_byte =
+      bytes_known ? static_cast<double>(stream.ids.size()) / static_cast<double>(stream.text_bytes) : 0;
+  const auto per_byte = [&](double per_token) {
+    return bytes_known ? OrderedJson(per_token * tokens_per_byte) : OrderedJson(nullptr);
+  };
   return {{"task", "perplexity"},
           {"variant", NameOf(perplexity.variant)},
           {"join", options.input.empty() ? OrderedJson(options.join) : OrderedJson(nullptr)},
@@ -75,6 +84,8 @@ OrderedJson EvaluatePerplexity(const EvalOptions& options, const LoadedModel& lo
           {"perplexity_stderr", result.perplexity * result.standard_error},  // delta method
           {"nll_per_token", result.nll},
           {"nll_per_token_stderr", result.standard_error},
+          {"bits_per_byte", per_byte(bits_per_token)},
+          {"bits_per_byte_stderr", per_byte(result.standard_error / std::numbers::ln2)},
           {"max_length", perplexity.length},
           {"windows", result.windows},
           {"tokens_total", stream.ids.size()},

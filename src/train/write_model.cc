@@ -22,6 +22,25 @@ void CopyTokenizer(const std::string& from, const std::string& to) {
   if (!DirectoryExists(from)) WriteFileAtomically(to + "/tokenizer.json", ReadFile(from));
 }
 
+// A text and what was made of it: {"file": name, "tokens": count, "ids": hash}.
+std::string DescribeText(const OrderedJson& text) {
+  const std::string file = text["file"].get<std::string>();
+  if (file.empty()) return "none";
+  const std::string tokens =
+      text.contains("tokens") ? fmt::format(", {} tokens", text["tokens"].get<int64_t>()) : "";
+  return fmt::format("{}{}, ids {}", file, tokens, text["ids"].get<std::string>());
+}
+
+// The sizes are in the opening already.
+std::string SettingsTable(const OrderedJson& settings) {
+  std::string table = "| setting | value |\n|---|---|\n";
+  for (const auto& [name, value] : settings.items()) {
+    if (name == "config") continue;
+    table += fmt::format("| {} | {} |\n", name, value.is_object() ? DescribeText(value) : value.dump());
+  }
+  return table;
+}
+
 std::string CurveTable(const OrderedJson& curve) {
   std::string table = "| step | loss |\n|---:|---:|\n";
   const size_t stride = std::max<size_t>(1, curve.size() / 20);
@@ -62,21 +81,20 @@ OrderedJson ThinLossCurve(const std::vector<double>& losses, size_t points) {
 std::string MakeTrainingCard(const TrainingCardFacts& f) {
   const BlockDims& dims = f.config.blocks.front();
   const OrderedJson& d = f.document;
-  std::string settings;
-  for (const auto& [name, value] : d["settings"].items())
-    settings += fmt::format("- {}: {}\n", name, value.dump());
   return fmt::format(
       "---\nlibrary_name: transformers\npipeline_tag: text-generation\n---\n\n"
       "# A small Mamba2 language model\n\n"
       "{:.2f} M parameters: d_model {}, {} layers, {} heads of {}, N = {}, {} group{}, vocabulary {}. "
       "Trained "
       "from scratch by ghost {} on {} tokens.\n\n"
-      "## Training\n\n{}\n{}{}\n## Use\n\n    ghost generate PATH --prompt \"Once upon a time\"\n\n"
+      "## Training\n\n{}\nMean loss of the batches, in nats per token:\n\n{}{}\n## Use\n\n    ghost generate "
+      "PATH --prompt \"Once upon a time\"\n\n"
       "Made with:\n\n    {}\n",
       static_cast<double>(f.parameters) / 1e6, f.config.d_model, f.config.num_layers(), dims.num_heads,
       dims.head_dim, dims.max_group_size(), dims.num_groups(), dims.num_groups() == 1 ? "" : "s",
-      f.config.vocab_size, d["ghost_version"].get<std::string>(), d["tokens"].get<int64_t>(), settings,
-      CurveTable(d["loss_curve"]), ValidationTable(d["validations"]), f.command);
+      f.config.vocab_size, d["ghost_version"].get<std::string>(), d["tokens"].get<int64_t>(),
+      SettingsTable(d["settings"]), CurveTable(d["loss_curve"]), ValidationTable(d["validations"]),
+      f.command);
 }
 
 void WriteTrainedModel(const Trainer& trainer, const TrainedOutput& output) {
