@@ -114,8 +114,15 @@ OrderedJson DescribeValidations(const std::vector<ValidationPoint>& points, cons
   return list;
 }
 
+Initialization InitializationFromName(const std::string& name) {
+  if (name == "mamba2") return Initialization::kMamba2;
+  if (name == "mimetic") return Initialization::kMimetic;
+  throw Error(ErrorKind::kUsage, "bad value of --init", {.expected = "mamba2 or mimetic", .actual = name});
+}
+
 TrainerSettings SettingsOf(const TrainOptions& o) {
   TrainerSettings s;
+  s.init = InitializationFromName(o.init);
   s.schedule = {.peak = o.lr, .floor = o.lr_floor, .warmup = o.warmup, .steps = o.steps};
   s.adamw.weight_decay = o.weight_decay;
   s.length = o.length;
@@ -131,6 +138,7 @@ OrderedJson DescribeRun(const TrainOptions& o, const ModelConfig& config, const 
                         const Validation& v) {
   return {{"config", MakeHuggingFaceConfig(config)},
           {"corpus", {{"file", NameOfFile(o.corpus)}, {"tokens", tokens.size()}, {"ids", HashOf(tokens)}}},
+          {"init", o.init},
           {"recall_fraction", o.recall_fraction},
           {"validation", {{"file", NameOfFile(o.validation)}, {"ids", HashOf(v.windows)}}},
           {"validate_every", o.validate_every},
@@ -217,6 +225,7 @@ std::string CommandOf(const TrainOptions& options) {
 OrderedJson Train(const TrainOptions& options) {
   const Timer timer;
   CheckOptions(options);
+  const TrainerSettings settings = SettingsOf(options);
   const DType dtype = ParseRandomDType(options.dtype);
   CheckNewDirectory(options.output, options.force);
   const std::string state = StateOf(options);
@@ -232,7 +241,7 @@ OrderedJson Train(const TrainOptions& options) {
   CorpusWindows corpus(std::move(tokens), options.length, options.seed);
   GeneratedWindows recall(RecallGenerator(tokenizer, options.seed), tokenizer.eos_id(), options.seed);
   MixedWindows source(corpus, recall, options.recall_fraction);
-  Trainer trainer(config, SettingsOf(options), source);
+  Trainer trainer(config, settings, source);
   if (options.resume && DirectoryExists(state)) trainer.Load(state, run);
   RunSteps(options, trainer, validation, run);
 

@@ -23,6 +23,7 @@ struct TrainOptions {
   int64_t warmup = 100;
   double weight_decay = 0.1;
   double clip = 1.0;
+  std::string init = "mamba2";
   double recall_fraction = 0.0;
   std::string validation;
   int64_t validate_every = 250;
@@ -51,6 +52,8 @@ struct TrainOptions {
     visit(weight_decay,
           OptionInfo{"weight-decay", "of matrices; norms, biases, A_log, D, dt_bias have none"});
     visit(clip, OptionInfo{"clip", "largest gradient norm; 0 = any"});
+    visit(init,
+          OptionInfo{"init", "initial weights: mamba2, or mimetic, with which small models learn to recall"});
     visit(recall_fraction, OptionInfo{"recall-fraction", "share of windows made of recall documents"});
     visit(validation, OptionInfo{"validation", "text to measure on, never learnt from"});
     visit(validate_every, OptionInfo{"validate-every", "steps between measurements"});

@@ -2,6 +2,7 @@
 // hardly makes a small model use its state; these do, and show what a smaller state forgets.
 //
 //   copy    The second line: rose gate storm bell. ... The second line: rose gate storm bell.
+//           or, without a name, rose gate storm bell. ... rose gate storm bell.
 //   pairs   garden: gold. river: hope. ... river: hope. garden: gold.
 //   facts   Mr. Harlan lives at 417 Elm Street. ... Where does Mr. Harlan live? At 417 Elm Street.
 #pragma once

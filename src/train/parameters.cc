@@ -33,7 +33,7 @@ constexpr Rule kRules[] = {
     {"dt_bias",
      [](Rng& rng, const InitFacts&) {
        const double dt = std::max(1e-4, std::exp(rng.Uniform(std::log(1e-3), std::log(1e-1))));
-       return dt + std::log(-std::expm1(-dt));  // softplus of it is dt
+       return InverseSoftplus(dt);
      }},
     {"mixer.D", One},
     {"norm.weight", One},
@@ -54,6 +54,8 @@ Draw RuleFor(std::string_view name) {
 }
 
 }  // namespace
+
+double InverseSoftplus(double value) { return value + std::log(-std::expm1(-value)); }
 
 ParameterLayout MakeParameterLayout(const ModelConfig& config) {
   GHOST_CHECK(config.layout == Layout::kHuggingFace);

@@ -6,6 +6,7 @@
 #include "base/check.h"
 #include "base/error.h"
 #include "base/threads.h"
+#include "train/mimetic_init.h"
 
 namespace ghost {
 namespace {
@@ -24,9 +25,10 @@ const TrainerSettings& Checked(const TrainerSettings& s) {
 }
 
 std::shared_ptr<Buffer> MakeInitialWeights(const ParameterLayout& layout, const ModelConfig& config,
-                                           uint64_t seed) {
+                                           const TrainerSettings& settings) {
   auto weights = std::make_shared<Buffer>(layout.size);
-  InitializeParameters(layout, config, seed, weights->data());
+  InitializeParameters(layout, config, settings.seed, weights->data());
+  if (settings.init == Initialization::kMimetic) MakeMimetic(layout, config, weights->data());
   return weights;
 }
 
@@ -61,7 +63,7 @@ Trainer::Trainer(const ModelConfig& config, const TrainerSettings& settings, Win
       settings_(Checked(settings)),
       source_(source),
       layout_(MakeParameterLayout(config)),
-      weights_(MakeInitialWeights(layout_, config, settings.seed)),
+      weights_(MakeInitialWeights(layout_, config, settings)),
       gradients_(layout_.size),
       gradient_views_(ViewGradients(layout_, config, gradients_.data())),
       optimizer_(layout_, settings.adamw),

@@ -15,6 +15,8 @@
 
 namespace ghost {
 
+enum class Initialization { kMamba2, kMimetic };  // parameters.h, mimetic_init.h
+
 struct TrainerSettings {
   Schedule schedule;
   AdamWSettings adamw;
@@ -23,6 +25,7 @@ struct TrainerSettings {
   int64_t micro_batch = 8;  // windows that go through the model together
   double clip = 1.0;        // largest gradient norm; 0 = none
   uint64_t seed = 42;       // of the weights
+  Initialization init = Initialization::kMamba2;
 };
 
 struct ValidationPoint {

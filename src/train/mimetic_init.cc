@@ -1,0 +1,56 @@
+#include "train/mimetic_init.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace ghost {
+namespace {
+
+constexpr double kDecay = 0.03, kStep = 0.1;  // A and dt
+constexpr float kOlder = 0.7f;                // weight of a token relative to the one behind it
+constexpr float kNoise = 0.1f;                // what is left of the convolution's random taps
+
+bool IsMimetic(int64_t head) { return head % 2 == 0; }
+
+// In in_proj and conv: x, B and C one after the other (in_proj has z before them).
+void MimicBlock(const BlockDims& dims, double residual, const BlockGradients& block) {
+  const int64_t R = dims.d_inner(), M = dims.d_model, GN = dims.state_channels(), W = dims.conv_width,
+                P = dims.head_dim;
+  std::copy_n(block.in_proj.Row(2 * R), GN * M, block.in_proj.Row(2 * R + GN));  // C = B
+  for (int64_t n = 0; n < GN; ++n) {
+    float *b = block.conv.Row(R + n), *c = block.conv.Row(R + GN + n);
+    float weight = 1;
+    b[W - 1] = W == 1 ? 1.0f : 0.0f;
+    for (int64_t back = 0; back < W; ++back, weight *= kOlder) {
+      c[W - 1 - back] = back + 1 < W || W == 1 ? weight : 0.0f;
+      if (back + 2 <= W) b[W - 2 - back] = weight;
+    }
+  }
+  if (block.conv_bias.data) std::fill_n(block.conv_bias.data + R, 2 * GN, 0.0f);
+  const double to_output = residual * std::sqrt(static_cast<double>(M) / static_cast<double>(R));
+  for (int64_t head = 0; head < dims.num_heads; ++head) {
+    if (!IsMimetic(head)) continue;
+    block.a_log.data[head] = static_cast<float>(std::log(kDecay));
+    block.dt_bias.data[head] = static_cast<float>(InverseSoftplus(kStep));
+    block.d.data[head] = 0;
+    for (int64_t r = head * P; r < (head + 1) * P; ++r) {
+      float* taps = block.conv.Row(r);
+      for (int64_t w = 0; w < W; ++w) taps[w] = kNoise * taps[w] + (w == W - 1 ? 1.0f : 0.0f);
+      if (block.conv_bias.data) block.conv_bias.data[r] = 0;
+      const float* read = block.in_proj.Row(R + r);
+      for (int64_t m = 0; m < M; ++m) block.out_proj.Row(m)[r] = static_cast<float>(to_output * read[m]);
+    }
+  }
+}
+
+}  // namespace
+
+void MakeMimetic(const ParameterLayout& layout, const ModelConfig& config, float* memory) {
+  const ModelGradients views = ViewGradients(layout, config, memory);  // here of the parameters themselves
+  const double residual = 1.0 / std::sqrt(static_cast<double>(config.num_layers()));
+  for (size_t layer = 0; layer < config.blocks.size(); ++layer) {
+    MimicBlock(config.blocks[layer], residual, views.blocks[layer]);
+  }
+}
+
+}  // namespace ghost
