@@ -12,6 +12,8 @@ namespace {
 
 constexpr int kPartsSlot = 2, kGroupsSlot = 3;  // on the calling thread; kernels on all threads use 0
 
+constexpr int64_t kGramFloats = kScanChunk * kScanChunk;
+
 // Where the heads' states lie, and which columns of b and c they read.
 struct HeadLayout {
   int N = 0;
@@ -73,7 +75,7 @@ class GroupParts {
     group.N = in_.group_begin[static_cast<size_t>(g) + 1] - first;
     group.b = in_.b.Row(begin) + first, group.b_stride = in_.b.stride;
     group.c = in_.c.Row(begin) + first, group.c_stride = in_.c.stride;
-    group.gram = part + g * kScanChunk * kScanChunk;
+    group.gram = part + g * kGramFloats;
     group.turned_c = part + (Groups() * kScanChunk + first) * kScanChunk;
     return group;
   }
@@ -113,6 +115,118 @@ std::vector<ChannelBlock> BlocksOf(const ScanInput& in) {
   return blocks;
 }
 
+// The way back over all chunks, last one first. Items are (sequence, head) or (sequence, channel block).
+class WayBack {
+ public:
+  WayBack(const ScanInput& in, const float* chunk_states, ConstView dy, const ScanGradients& gradients)
+      : in_(in),
+        chunk_states_(chunk_states),
+        dy_(dy),
+        gradients_(gradients),
+        length_(SequenceLength(in)),
+        count_(NumSequences(in)),
+        heads_(LayoutOf(in)),
+        blocks_(BlocksOf(in)),
+        groups_(in, length_, ThreadScratch(kGroupsSlot, GroupParts::Floats(in, length_))),
+        states_(StateFloats(heads_, in)),
+        turned_(states_ / in.head_dim * kScanChunk),
+        parts_(ThreadScratch(kPartsSlot, count_ * PartFloats())),
+        da_(static_cast<size_t>(count_ * in.num_heads), 0.0),
+        dd_(da_) {
+    for (int64_t s = 0; s < count_; ++s) std::fill_n(Gammas(s), states_, 0.0f);
+  }
+
+  void Run() {
+    groups_.Prepare();
+    for (int64_t chunk = NumChunks(length_) - 1; chunk >= 0; --chunk) {
+      const int64_t tokens = count_ * std::min(kScanChunk, length_ - chunk * kScanChunk);
+      const auto head = [&](int64_t item) {
+        ScanChunkBackward(Head(chunk, item), ThreadScratch(0, ScanBackwardScratchFloats(in_.head_dim)));
+      };
+      ParallelFor(count_ * in_.num_heads, head, /*work=*/tokens * states_ * 5);
+      const auto block = [&](int64_t item) {
+        AddGroupGradients(Block(chunk, item), ThreadScratch(0, GroupGradientsScratchFloats()));
+      };
+      ParallelFor(count_ * static_cast<int64_t>(blocks_.size()), block,
+                  /*work=*/tokens * (in_.group_begin.back() * 2 * kScanChunk + states_ / in_.head_dim * 3));
+    }
+    if (gradients_.a) SumSequences(da_, gradients_.a);
+    if (gradients_.d) SumSequences(dd_, gradients_.d);
+  }
+
+ private:
+  // Per sequence: the heads' shares of dgram, of turned db and of turned dc, then gamma.
+  int64_t PartFloats() const {
+    return in_.num_heads * kGramFloats + 2 * turned_ + (states_ + 15) / 16 * 16;  // keeps them aligned
+  }
+  float* Grams(int64_t s) const { return parts_ + s * PartFloats(); }
+  float* Turned(int64_t s) const { return Grams(s) + in_.num_heads * kGramFloats; }
+  float* Gammas(int64_t s) const { return Turned(s) + 2 * turned_; }
+
+  int HeadsOfGroup() const { return in_.num_heads / groups_.Groups(); }
+
+  HeadChunk Head(int64_t chunk, int64_t item) {
+    const int64_t s = item / in_.num_heads, h = item % in_.num_heads, P = in_.head_dim,
+                  begin = s * length_ + chunk * kScanChunk;
+    const HeadLayout& head = heads_[static_cast<size_t>(h)];
+    HeadChunk work;
+    work.group = groups_.At(chunk, s, static_cast<int>(h) / HeadsOfGroup());
+    work.P = in_.head_dim;
+    work.x = in_.x.Row(begin) + h * P, work.x_stride = in_.x.stride;
+    work.dt = in_.dt.Row(begin) + h, work.dt_stride = in_.dt.stride;
+    work.dy = dy_.Row(begin) + h * P, work.dy_stride = dy_.stride;
+    work.a = in_.a[h], work.d = in_.d[h];
+    work.state = chunk_states_ + (chunk * count_ + s) * states_ + head.before * P;
+    work.gamma = Gammas(s) + head.before * P;
+    work.dx = gradients_.x.Row(begin) + h * P, work.dx_stride = gradients_.x.stride;
+    work.ddt = gradients_.dt.Row(begin) + h, work.ddt_stride = gradients_.dt.stride;
+    work.dgram = Grams(s) + h * kGramFloats;
+    work.turned_db = Turned(s) + head.before * kScanChunk;
+    work.turned_dc = work.turned_db + turned_;
+    work.da = &da_[static_cast<size_t>(item)], work.dd = &dd_[static_cast<size_t>(item)];
+    return work;
+  }
+
+  GroupGradients Block(int64_t chunk, int64_t item) const {
+    const auto num_blocks = static_cast<int64_t>(blocks_.size());
+    const ChannelBlock& block = blocks_[static_cast<size_t>(item % num_blocks)];
+    const int64_t s = item / num_blocks, h = int64_t{block.group} * HeadsOfGroup(),
+                  begin = s * length_ + chunk * kScanChunk;
+    const HeadLayout& head = heads_[static_cast<size_t>(h)];
+    GroupGradients work;
+    work.group = groups_.At(chunk, s, block.group);
+    work.first = block.first, work.count = block.count;
+    work.heads = HeadsOfGroup();
+    work.dgram = Grams(s) + h * kGramFloats, work.dgram_stride = kGramFloats;
+    work.turned_db = Turned(s) + head.before * kScanChunk, work.turned_stride = head.N * kScanChunk;
+    work.turned_dc = work.turned_db + turned_;
+    work.db = gradients_.b.Row(begin) + head.first, work.db_stride = gradients_.b.stride;
+    work.dc = gradients_.c.Row(begin) + head.first, work.dc_stride = gradients_.c.stride;
+    return work;
+  }
+
+  // sums: (sequences, H), added up in the order of sequences.
+  void SumSequences(const std::vector<double>& sums, float* out) const {
+    for (int h = 0; h < in_.num_heads; ++h) {
+      double total = 0;
+      for (int64_t s = 0; s < count_; ++s) total += sums[static_cast<size_t>(s * in_.num_heads + h)];
+      out[h] = static_cast<float>(total);
+    }
+  }
+
+  const ScanInput& in_;
+  const float* chunk_states_;
+  ConstView dy_;
+  const ScanGradients& gradients_;
+  int64_t length_, count_;
+  std::vector<HeadLayout> heads_;
+  std::vector<ChannelBlock> blocks_;
+  GroupParts groups_;
+  int64_t states_, turned_;  // floats of a sequence
+  float* parts_;
+  std::vector<double> da_, dd_;  // (sequences, H)
+};
+
 }  // namespace
 
 int64_t ChunkStatesFloats(const ScanInput& in) {
@@ -141,80 +255,12 @@ void SsmScanChunks(const ScanInput& in, View y, float* chunk_states) {
 void SsmScanBackward(const ScanInput& in, const float* chunk_states, ConstView dy,
                      const ScanGradients& gradients) {
   const int H = in.num_heads, P = in.head_dim;
-  const int64_t T = in.x.rows, L = SequenceLength(in), count = NumSequences(in),
-                all_n = in.group_begin.back();
-  const std::vector<HeadLayout> heads = LayoutOf(in);
+  const int64_t T = in.x.rows, all_n = in.group_begin.back();
   GHOST_CHECK(dy.rows == T && dy.cols == int64_t{H} * P && gradients.x.rows == T &&
               gradients.x.cols == dy.cols);
   GHOST_CHECK(gradients.b.rows == T && gradients.b.cols == all_n && gradients.c.rows == T);
   GHOST_CHECK(gradients.c.cols == all_n && gradients.dt.rows == T && gradients.dt.cols == H);
-  const int64_t floats = StateFloats(heads, in), gram_floats = kScanChunk * kScanChunk,
-                turned_floats = floats / P * kScanChunk;
-  const GroupParts groups(in, L, ThreadScratch(kGroupsSlot, GroupParts::Floats(in, L)));
-  groups.Prepare();
-  const std::vector<ChannelBlock> blocks = BlocksOf(in);
-
-  // Per sequence: the heads' shares of dgram, of db and of dc, then gamma.
-  const int64_t part_floats = H * gram_floats + 2 * turned_floats + (floats + 15) / 16 * 16;
-  float* parts = ThreadScratch(kPartsSlot, count * part_floats);
-  const auto dgrams = [&](int64_t s) { return parts + s * part_floats; };
-  const auto turned = [&](int64_t s) { return dgrams(s) + H * gram_floats; };
-  const auto gammas = [&](int64_t s) { return turned(s) + 2 * turned_floats; };
-  for (int64_t s = 0; s < count; ++s) std::fill_n(gammas(s), floats, 0.0f);
-  std::vector<double> da(static_cast<size_t>(count * H), 0.0), dd(da);
-  const int heads_of_group = H / groups.Groups();
-  for (int64_t chunk = NumChunks(L) - 1; chunk >= 0; --chunk) {
-    const int64_t length = std::min(kScanChunk, L - chunk * kScanChunk);
-    const auto backward = [&](int64_t item) {
-      const int64_t s = item / H, h = item % H, begin = s * L + chunk * kScanChunk;
-      const HeadLayout& head = heads[static_cast<size_t>(h)];
-      HeadChunk work;
-      work.group = groups.At(chunk, s, static_cast<int>(h) / heads_of_group);
-      work.P = P;
-      work.x = in.x.Row(begin) + h * P, work.x_stride = in.x.stride;
-      work.dt = in.dt.Row(begin) + h, work.dt_stride = in.dt.stride;
-      work.dy = dy.Row(begin) + h * P, work.dy_stride = dy.stride;
-      work.a = in.a[h], work.d = in.d[h];
-      work.state = chunk_states + (chunk * count + s) * floats + head.before * P;
-      work.gamma = gammas(s) + head.before * P;
-      work.dx = gradients.x.Row(begin) + h * P, work.dx_stride = gradients.x.stride;
-      work.ddt = gradients.dt.Row(begin) + h, work.ddt_stride = gradients.dt.stride;
-      work.dgram = dgrams(s) + h * gram_floats;
-      work.turned_db = turned(s) + head.before * kScanChunk;
-      work.turned_dc = work.turned_db + turned_floats;
-      work.da = &da[static_cast<size_t>(item)], work.dd = &dd[static_cast<size_t>(item)];
-      ScanChunkBackward(work, ThreadScratch(0, ScanBackwardScratchFloats(P)));
-    };
-    ParallelFor(count * H, backward, /*work=*/count * length * floats * 8);
-    const auto add = [&](int64_t item) {
-      const auto num_blocks = static_cast<int64_t>(blocks.size());
-      const ChannelBlock& block = blocks[static_cast<size_t>(item % num_blocks)];
-      const int64_t s = item / num_blocks, h = int64_t{block.group} * heads_of_group,
-                    begin = s * L + chunk * kScanChunk;
-      const HeadLayout& head = heads[static_cast<size_t>(h)];
-      GroupGradients work;
-      work.group = groups.At(chunk, s, block.group);
-      work.first = block.first, work.count = block.count;
-      work.heads = heads_of_group;
-      work.dgram = dgrams(s) + h * gram_floats, work.dgram_stride = gram_floats;
-      work.turned_db = turned(s) + head.before * kScanChunk, work.turned_stride = head.N * kScanChunk;
-      work.turned_dc = work.turned_db + turned_floats;
-      work.db = gradients.b.Row(begin) + head.first, work.db_stride = gradients.b.stride;
-      work.dc = gradients.c.Row(begin) + head.first, work.dc_stride = gradients.c.stride;
-      AddGroupGradients(work, ThreadScratch(0, GroupGradientsScratchFloats()));
-    };
-    ParallelFor(count * static_cast<int64_t>(blocks.size()), add,
-                /*work=*/count * length * (all_n * 2 * kScanChunk + floats / P * 3));
-  }
-  for (int h = 0; h < H; ++h) {
-    double sum_a = 0, sum_d = 0;
-    for (int64_t s = 0; s < count; ++s) {
-      sum_a += da[static_cast<size_t>(s * H + h)];
-      sum_d += dd[static_cast<size_t>(s * H + h)];
-    }
-    if (gradients.a) gradients.a[h] = static_cast<float>(sum_a);
-    if (gradients.d) gradients.d[h] = static_cast<float>(sum_d);
-  }
+  WayBack(in, chunk_states, dy, gradients).Run();
 }
 
 }  // namespace ghost
