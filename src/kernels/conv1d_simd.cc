@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "kernels/prefetch.h"
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/conv1d_simd.cc"
 #include <hwy/foreach_target.h>
@@ -31,6 +33,10 @@ HWY_ATTR void ConvSequence(ConstView in, int64_t W, const SequenceSpan& sequence
   };
   for (int64_t t = 0; t < sequence.length; ++t) {
     float* out_row = out.Row(sequence.begin + t) + begin;
+    if (t + kRowsAhead < sequence.length) {
+      PrefetchFloats(in.Row(sequence.begin + t + kRowsAhead) + begin, count);
+      PrefetchFloats(out.Row(sequence.begin + t + kRowsAhead) + begin, count);
+    }
     int64_t c = 0;
     for (; c + L <= count; c += L) {
       V sum = hn::Load(d, bias + c);

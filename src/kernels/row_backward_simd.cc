@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "kernels/conv1d_simd.h"
+#include "kernels/prefetch.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/row_backward_simd.cc"
@@ -145,6 +146,11 @@ HWY_ATTR void ConvBackwardChannelsTarget(ConstView in, const ConvWeights& weight
   for (int64_t t = 0; t < in.rows; ++t) {
     const int64_t first = std::max<int64_t>(0, W - 1 - t);  // taps before it reach back behind the start
     const float* dout_row = dout.Row(t) + begin;
+    if (t + kRowsAhead < in.rows) {
+      PrefetchFloats(in.Row(t + kRowsAhead) + begin, count);
+      PrefetchFloats(dout.Row(t + kRowsAhead) + begin, count);
+      PrefetchFloats(gradients.in.Row(t + kRowsAhead) + begin, count);
+    }
     ForEachVector(count, [&](auto d, int64_t c) HWY_ATTR {
       auto pre = hn::LoadU(d, taps + W * kConvChannels + c);
       for (int64_t w = first; w < W; ++w) {
