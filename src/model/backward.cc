@@ -17,6 +17,7 @@
 #include "kernels/softmax_backward.h"
 #include "kernels/ssm_scan_backward.h"
 #include "model/block_views.h"
+#include "model/token_ids.h"
 
 namespace ghost {
 namespace {
@@ -24,9 +25,7 @@ namespace {
 constexpr int64_t kLossRows = 512;  // rows of logits at a time: 100 MB for a vocabulary of 50 000
 
 void CheckId(int32_t id, int vocab_size) {
-  if (id >= 0 && id < vocab_size) return;
-  throw Error(ErrorKind::kUsage, "token id is outside the model's vocabulary",
-              {.expected = "0 to " + std::to_string(vocab_size - 1), .actual = std::to_string(id)});
+  if (!IsTokenId(id, vocab_size)) ThrowBadTokenId(id, vocab_size);
 }
 
 void Copy(ConstView from, View to) {

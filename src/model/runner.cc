@@ -8,6 +8,7 @@
 #include "kernels/gather.h"
 #include "kernels/matmul.h"
 #include "kernels/norm.h"
+#include "model/token_ids.h"
 #include "tensor/matrix_buffer.h"
 
 namespace ghost {
@@ -17,10 +18,7 @@ std::vector<int32_t> JoinTokens(std::span<const SequenceInput> inputs, int vocab
   std::vector<int32_t> ids;
   for (const SequenceInput& input : inputs) ids.insert(ids.end(), input.tokens.begin(), input.tokens.end());
   for (const int32_t id : ids) {
-    if (id < 0 || id >= vocab_size) {
-      throw Error(ErrorKind::kUsage, "token id is outside the model's vocabulary",
-                  {.expected = "0 to " + std::to_string(vocab_size - 1), .actual = std::to_string(id)});
-    }
+    if (!IsTokenId(id, vocab_size)) ThrowBadTokenId(id, vocab_size);
   }
   return ids;
 }

@@ -9,6 +9,7 @@
 #include "kernels/gather.h"
 #include "model/convert_tensor.h"
 #include "model/runner.h"
+#include "model/token_ids.h"
 #include "prune/apply_mask.h"
 
 namespace ghost {
@@ -23,11 +24,8 @@ std::vector<int32_t> JoinSamples(const Samples& samples, int vocab_size) {
           {.tensor = "sample " + std::to_string(i), .actual = std::to_string(samples[i].size()) + " tokens"});
     }
     for (const int32_t id : samples[i]) {
-      if (id >= 0 && id < vocab_size) continue;
-      throw Error(ErrorKind::kUsage, "token id is outside the model's vocabulary",
-                  {.tensor = "sample " + std::to_string(i),
-                   .expected = "0 to " + std::to_string(vocab_size - 1),
-                   .actual = std::to_string(id)});
+      if (!IsTokenId(id, vocab_size))
+        ThrowBadTokenId(id, vocab_size, {.tensor = "sample " + std::to_string(i)});
     }
     ids.insert(ids.end(), samples[i].begin(), samples[i].end());
   }

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "io/safetensors.h"
+#include "model/token_ids.h"
 
 namespace ghost {
 namespace {
@@ -48,12 +49,10 @@ TokenMatrix LoadTokenMatrix(const std::string& path, int vocab_size) {
   matrix.ids.resize(static_cast<size_t>(matrix.rows * matrix.cols));
   for (int64_t i = 0; i < matrix.rows * matrix.cols; ++i) {
     const int64_t id = IdAt(tensor, i);
-    if (id < 0 || id >= vocab_size) {
-      throw Error(ErrorKind::kUsage, "token id is outside the model's vocabulary",
-                  {.file = path,
-                   .tensor = fmt::format("input_ids[{}][{}]", i / matrix.cols, i % matrix.cols),
-                   .expected = fmt::format("0 to {}", vocab_size - 1),
-                   .actual = std::to_string(id)});
+    if (!IsTokenId(id, vocab_size)) {
+      ThrowBadTokenId(
+          id, vocab_size,
+          {.file = path, .tensor = fmt::format("input_ids[{}][{}]", i / matrix.cols, i % matrix.cols)});
     }
     matrix.ids[static_cast<size_t>(i)] = static_cast<int32_t>(id);
   }
