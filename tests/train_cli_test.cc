@@ -122,6 +122,7 @@ TEST_F(TrainCliTest, BadRequestsAreRefusedBeforeAnythingIsDone) {
   EXPECT_EQ(Train(out, {{"--dtype", "q8_0"}}).exit_code, 64);
   EXPECT_EQ(Train(out, {{"--corpus", "no-such.txt"}}).exit_code, 66);
   EXPECT_EQ(Train(out, {{"--recall-fraction", "1.5"}}).exit_code, 64);
+  EXPECT_EQ(Train(out, {{"--recall-first", "1000"}}).exit_code, 64);
   EXPECT_EQ(Train(out, {{"--init", "zeros"}}).exit_code, 64);
   EXPECT_FALSE(DirectoryExists(out));
   EXPECT_FALSE(DirectoryExists(out + ".state"));

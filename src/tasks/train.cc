@@ -140,6 +140,7 @@ OrderedJson DescribeRun(const TrainOptions& o, const ModelConfig& config, const 
           {"corpus", {{"file", NameOfFile(o.corpus)}, {"tokens", tokens.size()}, {"ids", HashOf(tokens)}}},
           {"init", o.init},
           {"recall_fraction", o.recall_fraction},
+          {"recall_first", o.recall_first},
           {"validation", {{"file", NameOfFile(o.validation)}, {"ids", HashOf(v.windows)}}},
           {"validate_every", o.validate_every},
           {"steps", o.steps},
@@ -197,6 +198,10 @@ void CheckOptions(const TrainOptions& o) {
   };
   positive(o.save_every, "save-every"), positive(o.validate_every, "validate-every");
   positive(o.validation_windows, "validation-windows"), positive(o.length, "length");
+  if (o.recall_first < 0 || o.recall_first > o.steps) {
+    throw Error(ErrorKind::kUsage, "bad value of --recall-first",
+                {.expected = "0 to " + std::to_string(o.steps), .actual = std::to_string(o.recall_first)});
+  }
   if (!(o.recall_fraction >= 0.0 && o.recall_fraction <= 1.0)) {
     throw Error(ErrorKind::kUsage, "bad value of --recall-fraction",
                 {.expected = "0 to 1", .actual = fmt::format("{}", o.recall_fraction)});
@@ -240,7 +245,7 @@ OrderedJson Train(const TrainOptions& options) {
   const OrderedJson run = DescribeRun(options, config, tokens, validation);
   CorpusWindows corpus(std::move(tokens), options.length, options.seed);
   GeneratedWindows recall(RecallGenerator(tokenizer, options.seed), tokenizer.eos_id(), options.seed);
-  MixedWindows source(corpus, recall, options.recall_fraction);
+  MixedWindows source(corpus, recall, options.recall_fraction, options.recall_first * options.batch);
   Trainer trainer(config, settings, source);
   if (options.resume && DirectoryExists(state)) trainer.Load(state, run);
   RunSteps(options, trainer, validation, run);
@@ -249,7 +254,8 @@ OrderedJson Train(const TrainOptions& options) {
   document["settings"] = run;
   document["parameters"] = CountParameters(config);
   document["tokens"] = options.steps * options.batch * options.length;
-  document["epochs"] = static_cast<double>(options.steps * options.batch) * (1.0 - options.recall_fraction) /
+  const int64_t mixed_windows = (options.steps - options.recall_first) * options.batch;
+  document["epochs"] = static_cast<double>(mixed_windows) * (1.0 - options.recall_fraction) /
                        static_cast<double>(corpus.windows_per_epoch());
   document["final_loss"] = trainer.history().losses.back();
   document["loss_curve"] = ThinLossCurve(trainer.history().losses, kCurvePoints);

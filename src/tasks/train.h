@@ -25,6 +25,7 @@ struct TrainOptions {
   double clip = 1.0;
   std::string init = "mamba2";
   double recall_fraction = 0.0;
+  int64_t recall_first = 0;
   std::string validation;
   int64_t validate_every = 250;
   int64_t validation_windows = 64;
@@ -55,6 +56,7 @@ struct TrainOptions {
     visit(init,
           OptionInfo{"init", "initial weights: mamba2, or mimetic, with which small models learn to recall"});
     visit(recall_fraction, OptionInfo{"recall-fraction", "share of windows made of recall documents"});
+    visit(recall_first, OptionInfo{"recall-first", "steps at the beginning with recall documents alone"});
     visit(validation, OptionInfo{"validation", "text to measure on, never learnt from"});
     visit(validate_every, OptionInfo{"validate-every", "steps between measurements"});
     visit(validation_windows, OptionInfo{"validation-windows", "how many windows are measured on"});

@@ -73,17 +73,20 @@ void GeneratedWindows::Fill(int64_t index, std::span<int32_t> tokens) {
   }
 }
 
-MixedWindows::MixedWindows(WindowSource& main, WindowSource& other, double fraction)
-    : main_(main), other_(other), fraction_(fraction) {
-  GHOST_CHECK(fraction >= 0.0 && fraction <= 1.0);
+MixedWindows::MixedWindows(WindowSource& main, WindowSource& other, double fraction, int64_t others_first)
+    : main_(main), other_(other), fraction_(fraction), others_first_(others_first) {
+  GHOST_CHECK(fraction >= 0.0 && fraction <= 1.0 && others_first >= 0);
 }
 
 void MixedWindows::Fill(int64_t index, std::span<int32_t> tokens) {
-  // `other` has had floor(index * fraction) windows so far; this one is its own if that number now grows.
+  if (index < others_first_) return other_.Fill(index, tokens);
+  index -= others_first_;
+  // Since then `other` has had floor(index * fraction) windows so far; this one is its own if that number now
+  // grows.
   const auto before = static_cast<int64_t>(std::floor(static_cast<double>(index) * fraction_));
   const auto after = static_cast<int64_t>(std::floor(static_cast<double>(index + 1) * fraction_));
   if (after > before) {
-    other_.Fill(before, tokens);
+    other_.Fill(others_first_ + before, tokens);
   } else {
     main_.Fill(index - before, tokens);
   }

@@ -51,17 +51,18 @@ class GeneratedWindows final : public WindowSource {
   uint64_t seed_;
 };
 
-// A share `fraction` of the windows from `other`, evenly spread, the rest from `main`; each gives its own in
-// order.
+// After `others_first` windows from `other` alone, a share `fraction` of them, evenly spread, and the rest
+// from `main`; each gives its own in order.
 class MixedWindows final : public WindowSource {
  public:
   // Both must outlive it; fraction in 0..1.
-  MixedWindows(WindowSource& main, WindowSource& other, double fraction);
+  MixedWindows(WindowSource& main, WindowSource& other, double fraction, int64_t others_first = 0);
   void Fill(int64_t index, std::span<int32_t> tokens) override;
 
  private:
   WindowSource &main_, &other_;
   double fraction_;
+  int64_t others_first_;
 };
 
 }  // namespace ghost

@@ -104,5 +104,17 @@ TEST(MixedWindows, TheShareIsExactAndEachSourceIsReadInOrder) {
   }
 }
 
+TEST(MixedWindows, TheOtherSourceAloneComesFirst) {
+  Constant main(1), other(2);
+  MixedWindows mixed(main, other, 0.25, /*others_first=*/10);
+  int32_t next_main = 0, next_other = 0;
+  for (int64_t i = 0; i < 110; ++i) {
+    const std::vector<int32_t> window = Window(mixed, i, 2);
+    EXPECT_TRUE(i >= 10 || window[0] == 2) << i;
+    EXPECT_EQ(window[1], window[0] == 1 ? next_main++ : next_other++);
+  }
+  EXPECT_EQ(next_other, 10 + 25);
+}
+
 }  // namespace
 }  // namespace ghost
