@@ -73,6 +73,7 @@ TEST_F(TrainCliTest, TrainsAModelThatOtherVerbsRead) {
   const Json stored = LoadJson(out + "/training.json");
   EXPECT_EQ(stored["loss_curve"], curve);
   EXPECT_THAT(ReadFile(out + "/README.md"), HasSubstr("ghost train --corpus corpus.txt"));
+  EXPECT_THAT(ReadFile(out + "/curve.svg"), HasSubstr("held-out text"));
 
   EXPECT_EQ(RunGhost({"inspect", out}).exit_code, 0);
   const RunResult eval = RunGhost({"eval", out, "--task", "perplexity", "--data", corpus_, "--max-length",

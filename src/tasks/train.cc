@@ -12,6 +12,7 @@
 #include "base/file.h"
 #include "base/interrupt.h"
 #include "base/progress.h"
+#include "report/line_chart.h"
 #include "tasks/document.h"
 #include "tasks/model_source.h"
 #include "tasks/random_model.h"
@@ -131,6 +132,17 @@ TrainerSettings SettingsOf(const TrainOptions& o) {
   s.clip = o.clip;
   s.seed = o.seed;
   return s;
+}
+
+std::string DrawCurve(const OrderedJson& document) {
+  ChartSeries batches = {.label = "batches"}, held_out = {.label = "held-out text", .dots = true};
+  for (const OrderedJson& point : document["loss_curve"])
+    batches.points.emplace_back(point["step"].get<double>(), point["loss"].get<double>());
+  for (const OrderedJson& point : document["validations"])
+    held_out.points.emplace_back(point["step"].get<double>(), point["nll"].get<double>());
+  LineChart chart = {"Loss while training", "step", "nats per token", {std::move(batches)}};
+  if (!held_out.points.empty()) chart.series.push_back(std::move(held_out));
+  return RenderSvg(chart);
 }
 
 // Everything the weights depend on; what a state must agree with to be resumed.
@@ -269,6 +281,7 @@ OrderedJson Train(const TrainOptions& options) {
   output.eos_id = tokenizer.eos_id();
   output.document = document;
   output.model_card = MakeTrainingCard({config, CountParameters(config), document, CommandOf(options)});
+  output.curve = DrawCurve(document);
   WriteTrainedModel(trainer, output);
   std::error_code ignored;
   std::filesystem::remove_all(state, ignored);

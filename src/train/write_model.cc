@@ -87,7 +87,8 @@ std::string MakeTrainingCard(const TrainingCardFacts& f) {
       "{:.2f} M parameters: d_model {}, {} layers, {} heads of {}, N = {}, {} group{}, vocabulary {}. "
       "Trained "
       "from scratch by ghost {} on {} tokens.\n\n"
-      "## Training\n\n{}\nMean loss of the batches, in nats per token:\n\n{}{}\n## Use\n\n    ghost generate "
+      "## Training\n\n{}\n![Loss while training](curve.svg)\n\nMean loss of the batches, in nats per "
+      "token:\n\n{}{}\n## Use\n\n    ghost generate "
       "PATH --prompt \"Once upon a time\"\n\n"
       "Made with:\n\n    {}\n",
       static_cast<double>(f.parameters) / 1e6, f.config.d_model, f.config.num_layers(), dims.num_heads,
@@ -114,6 +115,7 @@ void WriteTrainedModel(const Trainer& trainer, const TrainedOutput& output) {
   CopyTokenizer(output.tokenizer, directory.path());
   WriteFileAtomically(directory.path() + "/training.json", output.document.dump(2) + "\n");
   WriteFileAtomically(directory.path() + "/README.md", output.model_card);
+  WriteFileAtomically(directory.path() + "/curve.svg", output.curve);
   directory.Commit();
 }
 

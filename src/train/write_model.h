@@ -16,9 +16,11 @@ struct TrainedOutput {
   int32_t eos_id = -1;         // what ends a document; -1 where the tokenizer has none
   OrderedJson document;        // training.json
   std::string model_card;      // README.md
+  std::string curve;           // curve.svg, which the card shows
 };
 
-// config.json, model.safetensors, tokenizer files, training.json and README.md, whole or not at all.
+// config.json, model.safetensors, tokenizer files, training.json, README.md and curve.svg, whole or not at
+// all.
 void WriteTrainedModel(const Trainer& trainer, const TrainedOutput& output);
 
 // At most `points` equally long stretches of the run: {"step": its last, "loss": mean over it}.
