@@ -36,7 +36,10 @@ std::string SettingsTable(const OrderedJson& settings) {
   std::string table = "| setting | value |\n|---|---|\n";
   for (const auto& [name, value] : settings.items()) {
     if (name == "config") continue;
-    table += fmt::format("| {} | {} |\n", name, value.is_object() ? DescribeText(value) : value.dump());
+    const std::string text = value.is_object()   ? DescribeText(value)
+                             : value.is_string() ? value.get<std::string>()
+                                                 : value.dump();
+    table += fmt::format("| {} | {} |\n", name, text);
   }
   return table;
 }
