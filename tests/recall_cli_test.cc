@@ -4,6 +4,7 @@
 
 #include "base/json.h"
 #include "tests/support/run_ghost.h"
+#include "tests/support/temp_dir.h"
 
 namespace ghost {
 namespace {
@@ -47,6 +48,27 @@ TEST(EvalRecall, RefusesBadNumbers) {
                       "tests/fixtures/byte-tokenizer", "--limit", "-1"})
                 .exit_code,
             64);
+}
+
+TEST(CalibrateOnRecall, DocumentsAreThoseToLearnFrom) {
+  const TempDir dir;
+  const auto prune = [&](std::vector<std::string> more) {
+    std::vector<std::string> arguments = {"prune",         "tests/golden/m2_g1_n16_tied",
+                                          "--calibration", "task:recall",
+                                          "--tokenizer",   "tests/fixtures/byte-tokenizer",
+                                          "--samples",     "4",
+                                          "--length",      "64",
+                                          "--output",      dir.File("out"),
+                                          "--force",       "--json"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return RunGhost(arguments);
+  };
+  const RunResult run = prune({});
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  const Json calibration = ParseJson(run.out, "stdout")["pruning"]["calibration"];
+  EXPECT_EQ(calibration["source"], "task:recall");
+  EXPECT_EQ(calibration["in_sample"], false);
+  EXPECT_EQ(prune({"--data", "tests"}).exit_code, 64);
 }
 
 }  // namespace

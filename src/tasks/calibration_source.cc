@@ -7,6 +7,7 @@
 #include "eval/task.h"
 #include "tasks/token_input.h"
 #include "text/calibration.h"
+#include "text/recall.h"
 #include "text/rows.h"
 #include "text/text_file.h"
 
@@ -20,7 +21,8 @@ std::string HashOf(const std::vector<std::vector<int32_t>>& samples) {
   return fmt::format("xxh3:{:016x}", hash);
 }
 
-constexpr std::string_view kTaskPrefix = "task:";
+constexpr std::string_view kTaskPrefix = "task:", kRecallTask = "task:recall";
+constexpr uint32_t kRecallDocuments = 1000;  // 0.4 M tokens
 
 // A text to cut windows from, and how it came about.
 struct CalibrationText {
@@ -34,10 +36,9 @@ CalibrationText LoadTaskText(const CalibrationOptions& options) {
   const std::string name = options.calibration.substr(kTaskPrefix.size());
   const Task* task = FindTask(name);
   if (task == nullptr || task->examples == nullptr) {
-    std::string known;
+    std::string known(kRecallTask);
     for (const Task* other : AllTasks()) {
-      if (other->examples != nullptr)
-        known += (known.empty() ? "task:" : ", task:") + std::string(other->name);
+      if (other->examples != nullptr) known += ", task:" + std::string(other->name);
     }
     throw Error(ErrorKind::kUsage, "no such task to calibrate on",
                 {.expected = known, .actual = options.calibration});
@@ -53,7 +54,24 @@ CalibrationText LoadTaskText(const CalibrationOptions& options) {
   return out;
 }
 
+// Documents of the split to learn from, so that held-out recall stays held out.
+CalibrationText MakeRecallText(const CalibrationOptions& options) {
+  const auto seed = static_cast<uint32_t>(options.seed % (uint64_t{kMaxRecallSeed} + 1));
+  CalibrationText out;
+  for (uint32_t i = 0; i < kRecallDocuments; ++i) {
+    const RecallDocument document = MakeRecallDocument(RecallSeed(RecallSplit::kTrain, seed, i));
+    out.text += (out.text.empty() ? "" : "\n\n") + document.text;
+  }
+  out.described = {{"source", options.calibration}, {"documents", kRecallDocuments}, {"in_sample", false}};
+  return out;
+}
+
 CalibrationText LoadText(const CalibrationOptions& options) {
+  if (options.calibration == kRecallTask) {
+    if (!options.data.empty())
+      throw Error(ErrorKind::kUsage, "task:recall makes its documents, --data has no use");
+    return MakeRecallText(options);
+  }
   if (options.calibration.starts_with(kTaskPrefix)) return LoadTaskText(options);
   if (!options.data.empty()) throw Error(ErrorKind::kUsage, "--data goes with --calibration task:NAME only");
   return {JoinText(LoadTextFile(options.calibration), options.join),
