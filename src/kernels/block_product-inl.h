@@ -12,6 +12,8 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "kernels/sum_tile-inl.h"
+
 HWY_BEFORE_NAMESPACE();
 namespace ghost {
 namespace HWY_NAMESPACE {
@@ -45,46 +47,26 @@ HWY_INLINE void ProductTile(D d, int depth, LeftFactor a, const float* HWY_RESTR
   namespace hn = hwy::HWY_NAMESPACE;
   using V = hn::Vec<D>;
   const auto L = static_cast<int64_t>(hn::Lanes(d));
-  const V zero = hn::Zero(d);
-  V a00 = zero, a01 = zero, a10 = zero, a11 = zero, a20 = zero, a21 = zero;
-  V a30 = zero, a31 = zero, a40 = zero, a41 = zero, a50 = zero, a51 = zero;
-  const auto begin = [&](int r, V& v0, V& v1) HWY_ATTR {
-    v0 = hn::LoadU(d, out + r * out_row);
-    if constexpr (kVectors > 1) v1 = hn::LoadU(d, out + r * out_row + L);
-  };
+  SumTile<D, kRows> tile(d);
   if (add) {
-    begin(0, a00, a01);
-    if constexpr (kRows > 1) begin(1, a10, a11);
-    if constexpr (kRows > 2) begin(2, a20, a21);
-    if constexpr (kRows > 3) begin(3, a30, a31);
-    if constexpr (kRows > 4) begin(4, a40, a41);
-    if constexpr (kRows > 5) begin(5, a50, a51);
+    tile.ForEachRow([&](int r, V& v0, V& v1) HWY_ATTR {
+      v0 = hn::LoadU(d, out + r * out_row);
+      if constexpr (kVectors > 1) v1 = hn::LoadU(d, out + r * out_row + L);
+    });
   }
   const float* HWY_RESTRICT left = a.data;
   for (int k = 0; k < depth; ++k, left += a.step, b += b_row) {
-    const V b0 = hn::LoadU(d, b), b1 = kVectors > 1 ? hn::LoadU(d, b + L) : zero;
-    const auto multiply = [&](int r, V& v0, V& v1) HWY_ATTR {
+    const V b0 = hn::LoadU(d, b), b1 = kVectors > 1 ? hn::LoadU(d, b + L) : hn::Zero(d);
+    tile.ForEachRow([&](int r, V& v0, V& v1) HWY_ATTR {
       const V factor = hn::Set(d, left[r * a.row]);
       v0 = hn::MulAdd(factor, b0, v0);
       if constexpr (kVectors > 1) v1 = hn::MulAdd(factor, b1, v1);
-    };
-    multiply(0, a00, a01);
-    if constexpr (kRows > 1) multiply(1, a10, a11);
-    if constexpr (kRows > 2) multiply(2, a20, a21);
-    if constexpr (kRows > 3) multiply(3, a30, a31);
-    if constexpr (kRows > 4) multiply(4, a40, a41);
-    if constexpr (kRows > 5) multiply(5, a50, a51);
+    });
   }
-  const auto end = [&](int r, V v0, V v1) HWY_ATTR {
+  tile.ForEachRow([&](int r, V& v0, V& v1) HWY_ATTR {
     hn::StoreU(v0, d, out + r * out_row);
     if constexpr (kVectors > 1) hn::StoreU(v1, d, out + r * out_row + L);
-  };
-  end(0, a00, a01);
-  if constexpr (kRows > 1) end(1, a10, a11);
-  if constexpr (kRows > 2) end(2, a20, a21);
-  if constexpr (kRows > 3) end(3, a30, a31);
-  if constexpr (kRows > 4) end(4, a40, a41);
-  if constexpr (kRows > 5) end(5, a50, a51);
+  });
 }
 
 // Rows [i, i + kRows) and columns [j, j + columns) of a product.

@@ -8,6 +8,7 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 // Once per target.
+#include "kernels/sum_tile-inl.h"
 #include "kernels/transpose-inl.h"
 #include "kernels/widen-inl.h"
 
@@ -200,40 +201,27 @@ HWY_INLINE void TileStep(const std::byte* HWY_RESTRICT w, int64_t w_stride, cons
                          NextRows next) {
   const D d;
   const int64_t L = NumLanes();
-  const V zero = hn::Zero(d);
-  V a00 = zero, a01 = zero, a10 = zero, a11 = zero, a20 = zero, a21 = zero;
-  V a30 = zero, a31 = zero, a40 = zero, a41 = zero, a50 = zero, a51 = zero;
-  const auto load = [&](int r, V& v0, V& v1) HWY_ATTR {
-    v0 = hn::Load(d, sums + r * sums_stride);
-    if constexpr (kVectors > 1) v1 = hn::Load(d, sums + r * sums_stride + L);
-  };
+  SumTile<D, kRows> tile(d);
   if (!first) {
-    load(0, a00, a01);
-    if constexpr (kRows > 1) load(1, a10, a11);
-    if constexpr (kRows > 2) load(2, a20, a21);
-    if constexpr (kRows > 3) load(3, a30, a31);
-    if constexpr (kRows > 4) load(4, a40, a41);
-    if constexpr (kRows > 5) load(5, a50, a51);
+    tile.ForEachRow([&](int r, V& v0, V& v1) HWY_ATTR {
+      v0 = hn::Load(d, sums + r * sums_stride);
+      if constexpr (kVectors > 1) v1 = hn::Load(d, sums + r * sums_stride + L);
+    });
   }
   // Two vectors: both for weight k. One vector: weight k for the first, weight k + 1 for the second.
-  constexpr int64_t kSecond = kVectors > 1 ? 0 : 4;
-  const auto add = [&](const std::byte* value, V x0, V x1, V& v0, V& v1) HWY_ATTR {
-    v0 = hn::MulAdd(hn::Set(d, StoredRow<DType::kF32>{value}.At(0)), x0, v0);
-    v1 = hn::MulAdd(hn::Set(d, StoredRow<DType::kF32>{value + kSecond}.At(0)), x1, v1);
-  };
-  const std::byte* HWY_RESTRICT w3 = w + 3 * w_stride;
-  const auto step = [&](V x0, V x1) HWY_ATTR {
-    add(w, x0, x1, a00, a01);
-    if constexpr (kRows > 1) add(w + w_stride, x0, x1, a10, a11);
-    if constexpr (kRows > 2) add(w + 2 * w_stride, x0, x1, a20, a21);
-    if constexpr (kRows > 3) add(w3, x0, x1, a30, a31);
-    if constexpr (kRows > 4) add(w3 + w_stride, x0, x1, a40, a41);
-    if constexpr (kRows > 5) add(w3 + 2 * w_stride, x0, x1, a50, a51);
-  };
   constexpr int64_t kStep = kVectors > 1 ? 1 : 2;  // values of k
+  const std::byte* HWY_RESTRICT w3 = w + 3 * w_stride;
+  const auto weight = [&](int r, int64_t k) HWY_ATTR {
+    const std::byte* row = r < 3 ? w + r * w_stride : w3 + (r - 3) * w_stride;  // fewer address registers
+    return hn::Set(d, StoredRow<DType::kF32>{row}.At(k));
+  };
   const auto run = [&](int64_t count) HWY_ATTR {
     for (int64_t k = 0; k < count; k += kStep, w += 4 * kStep, w3 += 4 * kStep, panel += 2 * L) {
-      step(hn::Load(d, panel), hn::Load(d, panel + L));
+      const V x0 = hn::Load(d, panel), x1 = hn::Load(d, panel + L);
+      tile.ForEachRow([&](int r, V& v0, V& v1) HWY_ATTR {
+        v0 = hn::MulAdd(weight(r, 0), x0, v0);
+        v1 = hn::MulAdd(weight(r, kStep - 1), x1, v1);
+      });
     }
   };
   int64_t k = 0;
@@ -245,26 +233,13 @@ HWY_INLINE void TileStep(const std::byte* HWY_RESTRICT w, int64_t w_stride, cons
   }
   run((depth - k) / kStep * kStep);
   if ((depth - k) % kStep != 0) {  // the last weight alone: nothing for the second sums
-    const auto add_last = [&](const std::byte* value, V& v) HWY_ATTR {
-      v = hn::MulAdd(hn::Set(d, StoredRow<DType::kF32>{value}.At(0)), hn::Load(d, panel), v);
-    };
-    add_last(w, a00);
-    if constexpr (kRows > 1) add_last(w + w_stride, a10);
-    if constexpr (kRows > 2) add_last(w + 2 * w_stride, a20);
-    if constexpr (kRows > 3) add_last(w3, a30);
-    if constexpr (kRows > 4) add_last(w3 + w_stride, a40);
-    if constexpr (kRows > 5) add_last(w3 + 2 * w_stride, a50);
+    const V x0 = hn::Load(d, panel);
+    tile.ForEachRow([&](int r, V& v0, V&) HWY_ATTR { v0 = hn::MulAdd(weight(r, 0), x0, v0); });
   }
-  const auto store = [&](int r, V v0, V v1) HWY_ATTR {
+  tile.ForEachRow([&](int r, V& v0, V& v1) HWY_ATTR {
     hn::Store(kVectors > 1 ? v0 : hn::Add(v0, v1), d, sums + r * sums_stride);
     if constexpr (kVectors > 1) hn::Store(v1, d, sums + r * sums_stride + L);
-  };
-  store(0, a00, a01);
-  if constexpr (kRows > 1) store(1, a10, a11);
-  if constexpr (kRows > 2) store(2, a20, a21);
-  if constexpr (kRows > 3) store(3, a30, a31);
-  if constexpr (kRows > 4) store(4, a40, a41);
-  if constexpr (kRows > 5) store(5, a50, a51);
+  });
 }
 
 // All `rows` rows of a piece of w times one panel. `next` is what to fetch during the first six rows, its
