@@ -15,7 +15,7 @@ namespace HWY_NAMESPACE {
 namespace {
 
 // kRows x 2 vectors, kRows at most 6: twelve sums leave four of AVX2's registers for the factors. Named, not
-// an array: compilers keep arrays in memory, and some instruction sets have no arrays of vectors.
+// an array, which compilers like to keep in memory.
 template <class D, int kRows>
 class SumTile {
  public:
