@@ -11,6 +11,9 @@
 #include "tensor/buffer.h"
 
 namespace ghost {
+
+double InverseSoftplus(double value) { return value + std::log(-std::expm1(-value)); }
+
 namespace {
 
 struct Released {
@@ -41,7 +44,7 @@ constexpr Rule kRules[] = {
     {"dt_bias",
      [](Rng& rng, double) {  // the inverse of softplus of a log-uniform step size
        const double dt = std::exp(rng.Uniform(std::log(1e-3), std::log(1e-1)));
-       return static_cast<float>(dt + std::log(-std::expm1(-dt)));
+       return static_cast<float>(InverseSoftplus(dt));
      }},
     {"mixer.D", [](Rng& rng, double) { return static_cast<float>(1.0 + 0.2 * rng.Normal()); }},
     {"norm.weight", [](Rng& rng, double) { return static_cast<float>(1.0 + 0.2 * rng.Normal()); }},

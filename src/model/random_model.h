@@ -24,4 +24,7 @@ std::map<std::string, Tensor> MakeRandomTensors(const ModelConfig& config, DType
 
 Model MakeRandomModel(const ModelConfig& config, DType dtype, uint64_t seed);
 
+// The dt_bias that softplus turns into the step size `value` > 0.
+double InverseSoftplus(double value);
+
 }  // namespace ghost

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "model/random_model.h"
+
 namespace ghost {
 namespace {
 

@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "base/rng.h"
+#include "model/random_model.h"
 
 namespace ghost {
 namespace {
@@ -54,8 +55,6 @@ Draw RuleFor(std::string_view name) {
 }
 
 }  // namespace
-
-double InverseSoftplus(double value) { return value + std::log(-std::expm1(-value)); }
 
 ParameterLayout MakeParameterLayout(const ModelConfig& config) {
   GHOST_CHECK(config.layout == Layout::kHuggingFace);

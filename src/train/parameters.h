@@ -35,8 +35,6 @@ ModelWeights ViewWeights(const ParameterLayout& layout, const ModelConfig& confi
 // The same for gradients; a tied head is the embedding's view.
 ModelGradients ViewGradients(const ParameterLayout& layout, const ModelConfig& config, float* memory);
 
-double InverseSoftplus(double value);  // of a positive value
-
 // Mamba2's own initialisation: A uniform in 1..16, step sizes log-uniform in 1e-3..1e-1 (not below 1e-4)
 // through the inverse of softplus, D and norms 1, embedding N(0, 0.02), projections and convolution uniform
 // in +-1/sqrt(fan-in), the output projection divided by sqrt(layers), projections' biases 0. The same seed
