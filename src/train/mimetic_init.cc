@@ -21,12 +21,9 @@ void MimicBlock(const BlockDims& dims, double residual, const BlockGradients& bl
   std::copy_n(block.in_proj.Row(2 * R), GN * M, block.in_proj.Row(2 * R + GN));  // C = B
   for (int64_t n = 0; n < GN; ++n) {
     float *b = block.conv.Row(R + n), *c = block.conv.Row(R + GN + n);
-    float weight = 1;
-    b[W - 1] = W == 1 ? 1.0f : 0.0f;
-    for (int64_t back = 0; back < W; ++back, weight *= kOlder) {
-      c[W - 1 - back] = back + 1 < W || W == 1 ? weight : 0.0f;
-      if (back + 2 <= W) b[W - 2 - back] = weight;
-    }
+    b[W - 1] = c[0] = W == 1 ? 1.0f : 0.0f;
+    float weight = 1;  // C sees at tap w what B sees at w - 1: the same token, one step later
+    for (int64_t w = W - 1; w > 0; --w, weight *= kOlder) c[w] = b[w - 1] = weight;
   }
   if (block.conv_bias.data) std::fill_n(block.conv_bias.data + R, 2 * GN, 0.0f);
   const double to_output = residual * std::sqrt(static_cast<double>(M) / static_cast<double>(R));
