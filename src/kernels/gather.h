@@ -1,4 +1,4 @@
-// Rows of a stored table as float32: the embedding.
+// Rows of a table: of a stored one as float32 (the embedding), or of another matrix.
 #pragma once
 
 #include <cstdint>
@@ -11,5 +11,10 @@ namespace ghost {
 // out[t] = table[ids[t]], widened exactly;  table: (V, M), out: (T, M). Every id must be in [0, V): ids come
 // from outside, so the caller has turned a bad one into an Error.
 void GatherRows(WeightView table, std::span<const int32_t> ids, View out);
+
+// to = from;  both (T, M).
+void CopyRows(ConstView from, View to);
+// to += from;  both (T, M).
+void AddRows(ConstView from, View to);
 
 }  // namespace ghost

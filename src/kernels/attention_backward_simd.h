@@ -1,0 +1,22 @@
+// The backward attention of one key-value head of one sequence. Internal to this folder.
+#pragma once
+
+#include <cstdint>
+
+#include "tensor/view.h"
+
+namespace ghost {
+
+// Views have the rows of the sequence. Those of queries have `group` heads of d columns, the others one.
+struct AttentionHeadBackward {
+  int d = 0, group = 0;
+  float scale = 1;
+  ConstView q, k, v, out, dout;
+  View dq, dk, dv;  // overwritten
+};
+
+// Scratch is aligned to 64 bytes, of as many floats as the function beside says.
+int64_t AttentionBackwardScratchFloats(int d, int group, int64_t length);
+void AttentionBackward(const AttentionHeadBackward& in, float* scratch);
+
+}  // namespace ghost

@@ -1,0 +1,12 @@
+// Vectorised rows of rope.h. Internal to this folder.
+#pragma once
+
+#include <cstdint>
+
+namespace ghost {
+
+// Turns the pairs (i, i + half) of `heads` heads, which lie one behind the other in x, by the angles whose
+// cosines and sines are given: (half) each.
+void RotateRow(const float* cosines, const float* sines, int64_t half, int64_t heads, float* x);
+
+}  // namespace ghost
