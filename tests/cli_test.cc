@@ -152,13 +152,13 @@ TEST(Cli, HelpOfEveryVerbOpensWithAnExample) {
 }
 
 TEST(Cli, InspectDescribesEveryGoldenCase) {
-  for (const std::string& name : GoldenMamba2Cases()) {
+  for (const std::string& name : AllGoldenCases()) {
     const Json document = RunJson({"inspect", "tests/golden/" + name});
     ExpectDocument(document, "ghost.inspect/1");
     const Json facts = LoadJson("tests/golden/" + name + "/case.json");
     EXPECT_EQ(document["num_layers"], facts["layers"]);
     EXPECT_EQ(document["d_model"], facts["hidden_size"]);
-    EXPECT_EQ(document["model"]["family"], "mamba2");
+    EXPECT_EQ(document["model"]["family"], facts["family"]);
     EXPECT_EQ(document["model"]["layout"], facts["layout"]);
     const Json& layer = document["layers"][0];
     EXPECT_EQ(layer["state_sizes"][0], facts["state_size"]);
@@ -175,24 +175,20 @@ TEST_P(ForwardTest, WritesWhatTheReferenceComputes) {
   const GoldenCase golden(GetParam());
   const TempDir dir;
   for (const std::string mode : {"", "--stepwise"}) {
-    std::vector<std::string> arguments = {"forward",
-                                          golden.dir(),
-                                          "--input",
-                                          golden.dir() + "/expected.safetensors",
-                                          "--output",
-                                          dir.File("out.safetensors"),
-                                          "--hidden-states",
-                                          "--force",
-                                          "--quiet",
-                                          "--norm-groups",
-                                          "full"};
+    std::vector<std::string> arguments = {"forward",         golden.dir(),
+                                          "--input",         golden.dir() + "/expected.safetensors",
+                                          "--output",        dir.File("out.safetensors"),
+                                          "--hidden-states", "--force",
+                                          "--quiet"};
+    for (const std::string& flag : ReferenceFlags(GetParam())) arguments.push_back(flag);
     if (!mode.empty()) arguments.push_back(mode);
     const RunResult run = RunGhost(arguments);
     ASSERT_EQ(run.exit_code, 0) << run.err;
     const TensorSet out = ReadSafetensors(dir.File("out.safetensors"));
     for (const auto& [name, stored] : out.tensors) {
       const std::vector<float> expected = golden.Expected(name);
-      const double limit = name == "logits" ? kLogitsLimit : kHiddenLimit * MaxMagnitude(expected);
+      const GoldenLimits limits = LimitsFor(GetParam());
+      const double limit = name == "logits" ? limits.logits : limits.hidden * MaxMagnitude(expected);
       EXPECT_LE(MaxAbsDifference(ToFloats(stored.tensor), expected), limit) << name << " " << mode;
     }
     EXPECT_EQ(out.tensors.size(), 2u + 2u * LoadJson(golden.dir() + "/case.json")["layers"].get<size_t>());
@@ -203,15 +199,18 @@ TEST_P(ForwardTest, WritesWhatTheReferenceComputes) {
 
 TEST_P(ForwardTest, PerplexityOfItsTokensIsTheReferenceLoss) {
   const GoldenCase golden(GetParam());
-  const Json document = RunJson({"eval", golden.dir(), "--task", "perplexity", "--input",
-                                 golden.dir() + "/expected.safetensors", "--norm-groups", "full", "--quiet"});
+  std::vector<std::string> arguments = {"eval",       golden.dir(), "--task",
+                                        "perplexity", "--input",    golden.dir() + "/expected.safetensors",
+                                        "--quiet"};
+  for (const std::string& flag : ReferenceFlags(GetParam())) arguments.push_back(flag);
+  const Json document = RunJson(arguments);
   ExpectDocument(document, "ghost.eval/1");
   EXPECT_NEAR(document["results"][0]["nll_per_token"].get<double>(), golden.Expected("taylor.loss")[0], 1e-5);
   EXPECT_EQ(document["results"][0]["tokens_scored"], golden.batch() * (golden.length() - 1));
   EXPECT_TRUE(document["results"][0]["bits_per_byte"].is_null());  // there is no text
 }
 
-INSTANTIATE_TEST_SUITE_P(Cases, ForwardTest, testing::ValuesIn(GoldenMamba2Cases()),
+INSTANTIATE_TEST_SUITE_P(Cases, ForwardTest, testing::ValuesIn(AllGoldenCases()),
                          [](const auto& test) { return test.param; });
 
 TEST(Cli, OutputIsTheSameForEveryNumberOfThreads) {

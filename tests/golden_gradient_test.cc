@@ -1,4 +1,4 @@
-// Loss and gradients against the reference implementation, on every golden Mamba2 case.
+// Loss and gradients against the reference implementation, on every golden case.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -11,8 +11,7 @@
 namespace ghost {
 namespace {
 
-constexpr double kLossLimit = 1e-5;      // absolute
-constexpr double kGradientLimit = 2e-5;  // of a tensor's largest magnitude
+constexpr double kLossLimit = 1e-5;  // absolute
 
 struct Gradients {
   double loss = 0;
@@ -34,7 +33,7 @@ Gradients Differentiate(const Model& model, const GoldenCase& golden) {
   const double scale = 1.0 / static_cast<double>(golden.batch() * (golden.length() - 1));
   for (int64_t sample = 0; sample < golden.batch(); ++sample) {
     const auto add = [&](int layer, const BlockGradients& gradients) {
-      const std::string mixer = "backbone.layers." + std::to_string(layer) + ".mixer.";
+      const std::string mixer = NamesOfBlock(model.config(), layer).mixer;
       Add(sums.tensors[mixer + "in_proj.weight"], gradients.in_proj);
       Add(sums.tensors[mixer + "conv1d.weight"], gradients.conv);
       if (gradients.conv_bias.rows > 0) Add(sums.tensors[mixer + "conv1d.bias"], gradients.conv_bias);
@@ -48,7 +47,7 @@ class GoldenGradientTest : public testing::TestWithParam<std::string> {
  protected:
   ~GoldenGradientTest() override { SetThreads(0); }
   const GoldenCase golden_{GetParam()};
-  const Model model_ = LoadModel(OpenCheckpoint(golden_.dir()), NormGrouping::kFull);
+  const Model model_ = LoadModel(OpenCheckpoint(golden_.dir()), ReferenceOverrides(GetParam()));
 };
 
 TEST_P(GoldenGradientTest, LossAndEveryTensorMatchTheReference) {
@@ -59,7 +58,9 @@ TEST_P(GoldenGradientTest, LossAndEveryTensorMatchTheReference) {
     const auto found = gradients.tensors.find(name.substr(std::strlen("taylor.grad.")));
     ASSERT_NE(found, gradients.tensors.end()) << name;
     const std::vector<float> expected = golden_.Expected(name);
-    EXPECT_LE(MaxAbsDifference(found->second, expected), kGradientLimit * MaxMagnitude(expected)) << name;
+    EXPECT_LE(MaxAbsDifference(found->second, expected),
+              LimitsFor(GetParam()).gradient * MaxMagnitude(expected))
+        << name;
   }
 }
 
@@ -74,7 +75,7 @@ TEST_P(GoldenGradientTest, ThreadsChangeNoBit) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Cases, GoldenGradientTest, testing::ValuesIn(GoldenMamba2Cases()),
+INSTANTIATE_TEST_SUITE_P(Cases, GoldenGradientTest, testing::ValuesIn(AllGoldenCases()),
                          [](const auto& test) { return test.param; });
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Saliency, masks and pruned logits against the reference, on every golden Mamba2 case.
+// Saliency, masks and pruned logits against the reference, on every golden case.
 #include <gtest/gtest.h>
 
 #include "base/threads.h"
@@ -10,16 +10,14 @@
 namespace ghost {
 namespace {
 
-constexpr double kScoreLimit = 2e-5;  // entrywise relative, golden README
-
 void ExpectScores(const std::vector<double>& actual, const std::vector<double>& expected,
-                  const std::string& name) {
+                  const std::string& name, double limit) {
   ASSERT_EQ(actual.size(), expected.size()) << name;
   for (size_t i = 0; i < actual.size(); ++i) {
     if (expected[i] == 0.0) {
       EXPECT_EQ(actual[i], 0.0) << name << "[" << i << "]";  // exact zeros stay exact
     } else {
-      EXPECT_LE(std::fabs(actual[i] - expected[i]), kScoreLimit * expected[i]) << name << "[" << i << "]";
+      EXPECT_LE(std::fabs(actual[i] - expected[i]), limit * expected[i]) << name << "[" << i << "]";
     }
   }
 }
@@ -28,9 +26,7 @@ class GoldenPruneTest : public testing::TestWithParam<std::string> {
  protected:
   ~GoldenPruneTest() override { SetThreads(0); }
 
-  Model Load(NormGrouping grouping = NormGrouping::kFull) const {
-    return LoadModel(OpenCheckpoint(golden_.dir()), grouping);
-  }
+  Model Load() const { return LoadModel(OpenCheckpoint(golden_.dir()), ReferenceOverrides(GetParam())); }
   Samples AllSamples() const {
     Samples samples;
     for (int64_t b = 0; b < golden_.batch(); ++b)
@@ -58,21 +54,23 @@ class GoldenPruneTest : public testing::TestWithParam<std::string> {
   }
 
   const GoldenCase golden_{GetParam()};
+  const GoldenLimits limits_ = LimitsFor(GetParam());
 };
 
 TEST_P(GoldenPruneTest, DenseScoresMatch) {
   const std::vector<LayerSaliency> dense = ScoreDense(Load(), AllSamples());
   for (size_t layer = 0; layer < dense.size(); ++layer) {
     const std::string number = std::to_string(layer);
-    ExpectScores(dense[layer].s, golden_.ExpectedDoubles("ghost.S." + number), "S." + number);
-    ExpectScores(dense[layer].p, golden_.ExpectedDoubles("ghost.P." + number), "P." + number);
-    ExpectScores(dense[layer].q, golden_.ExpectedDoubles("ghost.Q." + number), "Q." + number);
+    ExpectScores(dense[layer].s, golden_.ExpectedDoubles("ghost.S." + number), "S." + number, limits_.scores);
+    ExpectScores(dense[layer].p, golden_.ExpectedDoubles("ghost.P." + number), "P." + number, limits_.scores);
+    ExpectScores(dense[layer].q, golden_.ExpectedDoubles("ghost.Q." + number), "Q." + number, limits_.scores);
   }
   if (!golden_.Has("grouped.S.0")) return;
-  const std::vector<LayerSaliency> grouped = ScoreDense(Load(NormGrouping::kGrouped), AllSamples());
+  const std::vector<LayerSaliency> grouped = ScoreDense(
+      LoadModel(OpenCheckpoint(golden_.dir()), {.norm_grouping = NormGrouping::kGrouped}), AllSamples());
   for (size_t layer = 0; layer < grouped.size(); ++layer) {
     const std::string name = "grouped.S." + std::to_string(layer);
-    ExpectScores(grouped[layer].s, golden_.ExpectedDoubles(name), name);
+    ExpectScores(grouped[layer].s, golden_.ExpectedDoubles(name), name, limits_.scores);
   }
 }
 
@@ -90,7 +88,8 @@ TEST_P(GoldenPruneTest, SequentialMasksScoresAndLogitsMatch) {
                 ExpectedMask(prefix + number, model.config().blocks[static_cast<size_t>(layer)]).kept)
           << prefix << number;
       if (sparsity == 0.5)
-        ExpectScores(outcome.scores, golden_.ExpectedDoubles("ghost.seq.S." + number), "seq.S." + number);
+        ExpectScores(outcome.scores, golden_.ExpectedDoubles("ghost.seq.S." + number), "seq.S." + number,
+                     limits_.scores);
     }
     if (sparsity != 0.5) continue;
     // What the driver passed on is what the pruned model computes.
@@ -100,7 +99,7 @@ TEST_P(GoldenPruneTest, SequentialMasksScoresAndLogitsMatch) {
     RmsNorm(pruner.residual(), model.final_norm().data(), model.config().norm_eps, normed);
     const ConstView logits = runner.Logits(normed);
     const std::span<const float> flat(logits.data, static_cast<size_t>(logits.rows * logits.cols));
-    EXPECT_LE(MaxAbsDifference(flat, golden_.Expected("ghost.logits")), kLogitsLimit);
+    EXPECT_LE(MaxAbsDifference(flat, golden_.Expected("ghost.logits")), limits_.logits);
   }
 }
 
@@ -148,7 +147,7 @@ TEST_P(GoldenPruneTest, RestoredAtEveryLayerEndsTheSame) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Cases, GoldenPruneTest, testing::ValuesIn(GoldenMamba2Cases()),
+INSTANTIATE_TEST_SUITE_P(Cases, GoldenPruneTest, testing::ValuesIn(AllGoldenCases()),
                          [](const auto& test) { return test.param; });
 
 }  // namespace

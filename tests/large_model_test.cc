@@ -18,8 +18,7 @@ constexpr int64_t kMaxAnonymous = 300'000'000;
 
 // A checkpoint of that shape in bf16, all zeros.
 void MakeSparseCheckpoint(const TempDir& dir, const ModelConfig& config) {
-  ModelWeights none;
-  none.blocks.resize(static_cast<size_t>(config.num_layers()));
+  ModelWeights none(config);
   OrderedJson header = OrderedJson::object();
   uint64_t offset = 0;
   ForEachTensor(none, config, [&](Tensor&, const TensorRow& row) {

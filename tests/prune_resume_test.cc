@@ -16,10 +16,10 @@ class PruneResumeTest : public testing::TestWithParam<std::string> {
  protected:
   RunResult Prune(const std::string& method, const std::string& out, std::vector<std::string> more = {},
                   const RunOptions& options = {}) const {
-    std::vector<std::string> arguments = {
-        "prune",         model_,         "--input",  model_ + "/expected.safetensors",
-        "--norm-groups", "full",         "--method", method,
-        "--output",      dir_.File(out), "--quiet"};
+    std::vector<std::string> arguments = {"prune",    model_, "--input",  model_ + "/expected.safetensors",
+                                          "--method", method, "--output", dir_.File(out),
+                                          "--quiet"};
+    for (const std::string& flag : ReferenceFlags(GetParam())) arguments.push_back(flag);
     if (method == "ghost") arguments.push_back("--ragged");
     arguments.insert(arguments.end(), more.begin(), more.end());
     return RunGhost(arguments, options);
@@ -76,7 +76,7 @@ TEST_P(PruneResumeTest, TheJournalOfAnotherRunIsNotTaken) {
   EXPECT_EQ(Prune("ghost", "out", {"--resume"}).exit_code, 0);  // and is still there
 }
 
-INSTANTIATE_TEST_SUITE_P(Cases, PruneResumeTest, testing::ValuesIn(GoldenMamba2Cases()),
+INSTANTIATE_TEST_SUITE_P(Cases, PruneResumeTest, testing::ValuesIn(AllGoldenCases()),
                          [](const auto& test) { return test.param; });
 
 }  // namespace

@@ -41,17 +41,17 @@ TEST_P(PrunedGoldenTest, EveryStorageGivesTheReferenceLogits) {
   for (const Storage storage : storages) {
     const std::string path = dir.File(std::string(NameOf(storage)));
     WritePruned(source, mask, {.storage = storage}, {.path = path});
-    const Model model = LoadModel(OpenCheckpoint(path), NormGrouping::kFull);
+    const Model model = LoadModel(OpenCheckpoint(path), ReferenceOverrides(GetParam()));
     std::vector<float> logits;
     for (int64_t b = 0; b < golden.batch(); ++b) {
       const std::vector<float> row = RunPass(model, golden.row(b)).logits;
       logits.insert(logits.end(), row.begin(), row.end());
     }
-    EXPECT_LE(MaxAbsDifference(logits, expected), kLogitsLimit) << NameOf(storage);
+    EXPECT_LE(MaxAbsDifference(logits, expected), LimitsFor(GetParam()).logits) << NameOf(storage);
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Cases, PrunedGoldenTest, testing::ValuesIn(GoldenMamba2Cases()),
+INSTANTIATE_TEST_SUITE_P(Cases, PrunedGoldenTest, testing::ValuesIn(AllGoldenCases()),
                          [](const auto& test) { return test.param; });
 
 }  // namespace

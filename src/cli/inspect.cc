@@ -37,6 +37,18 @@ void PrintLayers(const OrderedJson& layers) {
   }
 }
 
+// Of Zamba2, or empty.
+std::string HybridText(const OrderedJson& document) {
+  std::string layers;
+  for (const auto& layer : document["layers"]) {
+    if (layer["kind"] == "hybrid")
+      layers += fmt::format("{}{}", layers.empty() ? "" : ", ", layer["layer"].get<int>());
+  }
+  if (layers.empty()) return layers;
+  return fmt::format("layers {}; keys and values {} per token", layers,
+                     Bytes(document["key_value_bytes_per_token"].get<double>()));
+}
+
 void PrintRuntimes(const OrderedJson& runtimes) {
   fmt::print("\nruntime                   takes this N\n");
   for (const auto& r : runtimes) {
@@ -73,6 +85,7 @@ void PrintInspect(const OrderedJson& d) {
   line("state",
        fmt::format("{} per sequence (+ {} convolution)", Bytes(d["state_bytes_per_sequence"].get<double>()),
                    Bytes(d["conv_state_bytes_per_sequence"].get<double>())));
+  if (const std::string hybrid = HybridText(d); !hybrid.empty()) line("attention", hybrid);
   line("gated norm", d["norm_groups"].get<std::string>());
   line("content", model["content_hash"].get<std::string>());
   PrintLayers(d["layers"]);

@@ -8,6 +8,7 @@
 #include "base/interrupt.h"
 #include "base/threads.h"
 #include "kernels/softmax.h"
+#include "model/cost.h"
 
 namespace ghost {
 namespace {
@@ -37,7 +38,9 @@ void FillStates(std::span<const Fill> fills) {
 }
 
 int AutomaticBatch(const ModelConfig& config) {
-  const int64_t bytes = std::max<int64_t>(1, SequenceState(config).bytes());
+  // Keys and values grow; sequences of a full pass are what to expect.
+  const int64_t bytes =
+      std::max<int64_t>(1, SequenceState(config).bytes() + KeyValueBytes(config) * kPassRows);
   return static_cast<int>(std::clamp<int64_t>(kStateBytes / bytes, 2, kMaxBatch));
 }
 

@@ -28,15 +28,6 @@ void CheckId(int32_t id, int vocab_size) {
   if (!IsTokenId(id, vocab_size)) ThrowBadTokenId(id, vocab_size);
 }
 
-void Copy(ConstView from, View to) {
-  constexpr int64_t kRowsPerTask = 64;
-  const auto copy = [&](int64_t task) {
-    const int64_t end = std::min(from.rows, (task + 1) * kRowsPerTask);
-    for (int64_t t = task * kRowsPerTask; t < end; ++t) std::copy_n(from.Row(t), from.cols, to.Row(t));
-  };
-  ParallelFor((from.rows + kRowsPerTask - 1) / kRowsPerTask, copy, /*work=*/from.rows * from.cols);
-}
-
 double SumInOrder(const std::vector<double>& values) {
   double sum = 0;
   for (const double value : values) sum += value;
@@ -100,6 +91,8 @@ void BackwardPass::Begin(const TokenBatch& batch) {
   }
   length_ = batch.length;
   rows_ = rows;
+  attention_.clear();
+  for (int64_t begin = 0; begin < rows; begin += length_) attention_.push_back({begin, length_});
 }
 
 double BackwardPass::Run(const TokenBatch& batch, double loss_scale, const ModelGradients& gradients,
@@ -108,19 +101,49 @@ double BackwardPass::Run(const TokenBatch& batch, double loss_scale, const Model
   const bool keep = policy_ == KeepPolicy::kActivations;
   ForwardLayers(batch, /*for_backward=*/keep);
   const double loss = HeadBackward(batch, loss_scale, gradients);
-  const View dhidden(dhidden_.data(), rows_, model_.config().d_model);
+  const int64_t M = model_.config().d_model;
+  const bool hybrid = model_.config().num_hybrids() > 0;
+  if (hybrid) std::fill_n(Grow(dembedded_, rows_, M).data, rows_ * M, 0.0f);
   for (int layer = model_.config().num_layers() - 1; layer >= 0; --layer) {
     ThrowIfInterrupted();
-    const MambaBlock& b = *model_.layers()[static_cast<size_t>(layer)]->mixer();
-    const BlockActivations act = Activations(layer, /*for_backward=*/true);
-    const std::span<const SequenceSpan> sequences = EmptySequences(b.dims);
-    if (!keep) ForwardMixer(b, Hidden(layer), sequences, act);
-    BackwardBlock(b, Hidden(layer), sequences, act, dhidden, scratch_,
-                  gradients.blocks[static_cast<size_t>(layer)]);
+    BackwardLayer(layer, gradients.blocks[static_cast<size_t>(layer)]);
     if (done) done(layer);
   }
+  const View dhidden(dhidden_.data(), rows_, M);
+  if (hybrid) AddRows(ConstView(dembedded_.data(), rows_, M), dhidden);
   if (gradients.embedding.data) ScatterAddRows(batch.tokens, dhidden, gradients.embedding);
   return loss;
+}
+
+void BackwardPass::BackwardLayer(int index, const BlockGradients& gradients) {
+  const Layer& layer = *model_.layers()[static_cast<size_t>(index)];
+  const MambaBlock& b = *layer.mixer();
+  const int64_t M = model_.config().d_model;
+  const ConstView input = MixerInput(index);
+  const BlockActivations act = Activations(index, /*for_backward=*/true);
+  const std::span<const SequenceSpan> sequences = EmptySequences(b.dims);
+  if (policy_ == KeepPolicy::kInputs) ForwardMixer(b, input, sequences, act);
+  const View dhidden(dhidden_.data(), rows_, M);
+  const HybridPart* part = layer.hybrid();
+  if (!part) {
+    BackwardBlock(b, input, sequences, act, dhidden, dhidden, scratch_, gradients);
+    return;
+  }
+  const View dinput = Grow(dmixer_input_, rows_, M);
+  std::fill_n(dinput.data, rows_ * M, 0.0f);
+  BackwardBlock(b, input, sequences, act, dhidden, dinput, scratch_, gradients);
+  AddRows(dinput, dhidden);  // input = hidden + the shared block's part
+  BackwardShared(*part->block, part->own, attention_, shared_.Activations(*part->block, rows_), dinput,
+                 shared_scratch_, dhidden, View(dembedded_.data(), rows_, M));
+}
+
+ConstView BackwardPass::MixerInput(int layer) {
+  const HybridPart* part = model_.layers()[static_cast<size_t>(layer)]->hybrid();
+  if (!part) return Hidden(layer);
+  const View input = Grow(mixer_input_, rows_, model_.config().d_model);
+  ForwardShared(*part->block, part->own, Hidden(layer), /*embedded=*/Hidden(0), attention_,
+                shared_.Activations(*part->block, rows_), input);
+  return input;
 }
 
 double BackwardPass::Loss(const TokenBatch& batch) {
@@ -136,8 +159,9 @@ void BackwardPass::ForwardLayers(const TokenBatch& batch, bool for_backward) {
   for (int layer = 0; layer < config.num_layers(); ++layer) {
     ThrowIfInterrupted();
     const MambaBlock& b = *model_.layers()[static_cast<size_t>(layer)]->mixer();
-    Copy(Hidden(layer), Hidden(layer + 1));
-    ForwardBlock(b, Hidden(layer + 1), EmptySequences(b.dims), Activations(layer, for_backward));
+    CopyRows(Hidden(layer), Hidden(layer + 1));
+    ForwardBlock(b, MixerInput(layer), Hidden(layer + 1), EmptySequences(b.dims),
+                 Activations(layer, for_backward));
   }
   const View final = Grow(final_, rows_, config.d_model);
   RmsNorm(Hidden(config.num_layers()), model_.final_norm().data(), config.norm_eps, final);

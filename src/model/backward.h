@@ -9,6 +9,7 @@
 #include "model/block_backward.h"
 #include "model/gradients.h"
 #include "model/model.h"
+#include "model/shared_block_backward.h"
 #include "tensor/buffer.h"
 
 namespace ghost {
@@ -73,6 +74,10 @@ class BackwardPass {
   View Hidden(int layer);  // (T, M): the residual stream before `layer`, or after the last
   std::span<const SequenceSpan> EmptySequences(const BlockDims& dims);
   BlockActivations Activations(int layer, bool for_backward);
+  // What the mixer of `layer` sees, (T, M): the residual stream, or what a shared block makes of it, computed
+  // now.
+  ConstView MixerInput(int layer);
+  void BackwardLayer(int layer, const BlockGradients& gradients);
   void Begin(const TokenBatch& batch);
   void ForwardLayers(const TokenBatch& batch, bool for_backward);
   double HeadLoss(const TokenBatch& batch);
@@ -88,6 +93,11 @@ class BackwardPass {
   Buffer inputs_;   // (layers + 1, T, M)
   Buffer states_;   // convolution and SSM states of the layer at hand
   Buffer dhidden_;  // (T, M): gradient of the residual stream
+  // Of hybrid layers, all (T, M): the mixer's input, its gradient, that of the embeddings.
+  Buffer mixer_input_, dmixer_input_, dembedded_;
+  SharedMemory shared_;  // of the layer at hand
+  SharedBackwardScratch shared_scratch_;
+  std::vector<AttentionSequence> attention_;  // the sequences, for hybrid layers
   Buffer final_, dfinal_, logits_, sample_gradients_;
   BackwardScratch scratch_;
 };

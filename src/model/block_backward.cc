@@ -30,11 +30,11 @@ void AddDecayGradients(const MambaBlock& b, const std::vector<float>& da, const 
 
 }  // namespace
 
-void BackwardBlock(const MambaBlock& b, ConstView hidden, std::span<const SequenceSpan> sequences,
-                   const BlockActivations& act, View dhidden, BackwardScratch& scratch,
+void BackwardBlock(const MambaBlock& b, ConstView input, std::span<const SequenceSpan> sequences,
+                   const BlockActivations& act, ConstView dhidden, View dinput, BackwardScratch& scratch,
                    const BlockGradients& gradients) {
   const BlockDims& dims = b.dims;
-  const int64_t T = hidden.rows, M = dims.d_model, R = dims.d_inner(), C = dims.conv_channels();
+  const int64_t T = input.rows, M = dims.d_model, R = dims.d_inner(), C = dims.conv_channels();
   const int64_t H = dims.num_heads, GN = dims.state_channels();
   const InProjParts in = ViewInProj(act.zxbcdt, dims);
   const View dgated = scratch.dgated(T, R), dxbc = scratch.dxbc(T, C), ddt = scratch.ddt(T, H);
@@ -44,7 +44,7 @@ void BackwardBlock(const MambaBlock& b, ConstView hidden, std::span<const Sequen
 
   LinearBackward(dhidden, act.gated, gradients.out_proj, gradients.out_proj_bias, 0);  // (M, R)
   MatMulTransposed(dhidden, WeightView(b.out_proj), dgated);                           // (T, R)
-  GatedRmsNormBackward(act.y, in.z, b.gate_norm.data(), b.eps, b.norm_groups, dgated,
+  GatedRmsNormBackward(act.y, in.z, b.gate_norm.data(), b.gate_eps, b.norm_groups, dgated,
                        {.y = dgated, .z = d_in.z, .weight = gradients.gate_norm.data});
   const View dy = dgated;  // (T, R): in place
   SsmScanBackward(ViewScan(act.xbc, act.dt, b, dims.group_begin, sequences), act.chunk_states, dy,
@@ -64,9 +64,8 @@ void BackwardBlock(const MambaBlock& b, ConstView hidden, std::span<const Sequen
                             .bias = gradients.conv_bias.data});  // (T, R+2GN)
   }
   LinearBackward(dzxbcdt, act.normed, gradients.in_proj, gradients.in_proj_bias, gradients.first_row);
-  MatMulTransposed(dzxbcdt, WeightView(b.in_proj), dnormed);  // (T, M)
-  RmsNormBackward(hidden, b.norm.data(), b.eps, dnormed, dhidden,
-                  gradients.norm.data);  // (T, M), beside the residual path
+  MatMulTransposed(dzxbcdt, WeightView(b.in_proj), dnormed);                           // (T, M)
+  RmsNormBackward(input, b.norm.data(), b.eps, dnormed, dinput, gradients.norm.data);  // (T, M)
 }
 
 }  // namespace ghost

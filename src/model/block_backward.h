@@ -22,11 +22,12 @@ class BackwardScratch {
   Buffer dgated_, dxbc_, ddt_, dzxbcdt_, dnormed_;
 };
 
-// `hidden` is the block's input, (T, M), `sequences` and `act` are as ForwardBlock had and left them, with
-// chunk_states, and with y and gated apart where the gradient of out_proj is wanted. dhidden: (T, M), the
-// gradient of the block's output, becomes that of its input. Adds to the gradients that are wanted.
-void BackwardBlock(const MambaBlock& b, ConstView hidden, std::span<const SequenceSpan> sequences,
-                   const BlockActivations& act, View dhidden, BackwardScratch& scratch,
+// `input`, (T, M), `sequences` and `act` are as ForwardBlock had and left them, with chunk_states, and with y
+// and gated apart where the gradient of out_proj is wanted. dhidden: (T, M), the gradient of the block's
+// output, which the residual path leaves as it is. The gradient of the input is added to dinput, which is
+// dhidden unless the input is another matrix than the residual stream. Adds to the gradients that are wanted.
+void BackwardBlock(const MambaBlock& b, ConstView input, std::span<const SequenceSpan> sequences,
+                   const BlockActivations& act, ConstView dhidden, View dinput, BackwardScratch& scratch,
                    const BlockGradients& gradients);
 
 }  // namespace ghost

@@ -5,6 +5,7 @@
 
 #include "kernels/sequence_span.h"
 #include "kernels/ssm_scan.h"
+#include "model/layer.h"
 #include "model/mamba_layer.h"
 #include "tensor/view.h"
 
@@ -22,14 +23,17 @@ struct BlockActivations {
   float* chunk_states = nullptr;  // see SsmScanChunks; null where no backward pass follows
 };
 
-// Fills `act` from hidden: (T, M), the residual stream. `sequences` partition its rows and carry this
-// layer's states; with chunk_states they are equally long. `stats` may be null and needs chunk_states to be
-// null.
-void ForwardMixer(const MambaBlock& b, ConstView hidden, std::span<const SequenceSpan> sequences,
+// Inference keeps nothing: the activations of one layer after the other stand in `scratch`.
+BlockActivations ScratchActivations(Scratch& scratch, const BlockDims& dims, int64_t rows);
+
+// Fills `act` from input: (T, M), what the block's norm sees: the residual stream, and in hybrid layers what
+// a shared block adds to it. `sequences` partition its rows and carry this layer's states; with chunk_states
+// they are equally long. `stats` may be null and needs chunk_states to be null.
+void ForwardMixer(const MambaBlock& b, ConstView input, std::span<const SequenceSpan> sequences,
                   const BlockActivations& act, const ScanStats* stats = nullptr);
 
-// The same, then the output projection is added to hidden, in place.
-void ForwardBlock(const MambaBlock& b, View hidden, std::span<const SequenceSpan> sequences,
+// The same, then the output projection is added to hidden, (T, M), in place. `input` may be hidden.
+void ForwardBlock(const MambaBlock& b, ConstView input, View hidden, std::span<const SequenceSpan> sequences,
                   const BlockActivations& act, const ScanStats* stats = nullptr);
 
 }  // namespace ghost

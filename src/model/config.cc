@@ -7,86 +7,26 @@
 
 #include "base/check.h"
 #include "base/error.h"
+#include "model/config_parts.h"
 
 namespace ghost {
 namespace {
-
-// Bounds far above every released model. They keep products of config numbers inside int and stop a hostile
-// config from asking for absurd buffers; tensors are compared with the resulting shapes afterwards.
-constexpr int64_t kMaxWidth = 1 << 18;
-constexpr int64_t kMaxLayers = 4096;
-constexpr int64_t kMaxState = 4096;
-constexpr int64_t kMaxVocab = 1 << 24;
-
-[[noreturn]] void Unsupported(const std::string& file, const std::string& key, const std::string& expected,
-                              const std::string& actual) {
-  throw Error(ErrorKind::kUnsupported, "model configuration is not supported",
-              {.file = file, .tensor = key, .expected = expected, .actual = actual});
-}
-
-[[noreturn]] void Inconsistent(const std::string& file, const std::string& key, const std::string& expected,
-                               const std::string& actual) {
-  throw Error(ErrorKind::kCorrupt, "model configuration contradicts itself",
-              {.file = file, .tensor = key, .expected = expected, .actual = actual});
-}
-
-// A key that must be there.
-int64_t RequiredInt(const Json& json, const std::string& key, int64_t max, const std::string& file) {
-  if (!json.contains(key)) {
-    throw Error(ErrorKind::kCorrupt, "model configuration lacks a key", {.file = file, .tensor = key});
-  }
-  return JsonInt(json, key, 0, 1, max, file);
-}
-
-// Numbers every layer of these families shares; checked against each other once, for all layouts.
-struct UniformSizes {
-  int64_t d_model, layers, heads, head_dim, groups, state_dim, conv_width, inner_size;
-  std::string file, inner_key;
-};
-
-std::vector<BlockDims> MakeBlocks(const UniformSizes& s) {
-  if (s.heads * s.head_dim != s.inner_size) {
-    Inconsistent(s.file, s.inner_key,
-                 fmt::format("{} heads x {} = {}", s.heads, s.head_dim, s.heads * s.head_dim),
-                 std::to_string(s.inner_size));
-  }
-  if (s.heads % s.groups != 0) {
-    Inconsistent(s.file, "number of groups", fmt::format("a divisor of {} heads", s.heads),
-                 std::to_string(s.groups));
-  }
-  if (s.groups * s.state_dim > kMaxWidth || s.inner_size > kMaxWidth) {
-    Unsupported(s.file, "state size", fmt::format("at most {} channels", kMaxWidth),
-                fmt::format("inner width {}, {} groups x {}", s.inner_size, s.groups, s.state_dim));
-  }
-  BlockDims dims;
-  dims.d_model = static_cast<int>(s.d_model);
-  dims.num_heads = static_cast<int>(s.heads);
-  dims.head_dim = static_cast<int>(s.head_dim);
-  dims.conv_width = static_cast<int>(s.conv_width);
-  dims.group_begin = UniformGroups(static_cast<int>(s.groups), static_cast<int>(s.state_dim));
-  return std::vector<BlockDims>(static_cast<size_t>(s.layers), dims);
-}
 
 void ReadTimeStepLimit(const Json& json, const std::string& key, const std::string& file,
                        ModelConfig& config) {
   const auto it = json.find(key);
   if (it == json.end() || it->is_null()) return;
-  if (!it->is_array() || it->size() != 2) Inconsistent(file, key, "two numbers", it->dump());
+  if (!it->is_array() || it->size() != 2) ThrowInconsistentConfig(file, key, "two numbers", it->dump());
   const double low = JsonToDouble((*it)[0], key, file), high = JsonToDouble((*it)[1], key, file);
-  if (!(low >= 0.0) || !(high >= low)) Inconsistent(file, key, "0 <= low <= high", it->dump());
+  if (!(low >= 0.0) || !(high >= low)) ThrowInconsistentConfig(file, key, "0 <= low <= high", it->dump());
   config.dt_min = static_cast<float>(low);
   config.dt_max = static_cast<float>(high);
-}
-
-float CheckedEps(double eps, const std::string& key, const std::string& file) {
-  if (!(eps >= 0.0 && eps <= 1.0)) Inconsistent(file, key, "a number from 0 to 1", std::to_string(eps));
-  return static_cast<float>(eps);
 }
 
 uint32_t GgufSize(const GgufFile& file, const std::string& key, int64_t max) {
   const uint64_t value = GgufUint(file, key);
   if (value < 1 || value > static_cast<uint64_t>(max)) {
-    Inconsistent(file.path, key, fmt::format("1 to {}", max), std::to_string(value));
+    ThrowInconsistentConfig(file.path, key, fmt::format("1 to {}", max), std::to_string(value));
   }
   return static_cast<uint32_t>(value);
 }
@@ -121,6 +61,17 @@ int UniformStateSize(const ModelConfig& config) {
   return uniform;
 }
 
+float SharedBlockDims::softmax_scale() const {
+  return static_cast<float>(1.0 / std::sqrt(static_cast<double>(head_dim) / 2.0));
+}
+
+int ModelConfig::hybrid_index(int layer) const {
+  const auto it = std::ranges::lower_bound(hybrid_layers, layer);
+  return it != hybrid_layers.end() && *it == layer ? static_cast<int>(it - hybrid_layers.begin()) : -1;
+}
+
+std::string_view NameOf(Family family) { return family == Family::kZamba2 ? "zamba2" : "mamba2"; }
+
 std::string_view NameOf(Layout layout) {
   switch (layout) {
     case Layout::kHuggingFace:
@@ -133,14 +84,13 @@ std::string_view NameOf(Layout layout) {
   return "?";
 }
 
-ModelConfig ParseHuggingFaceConfig(const Json& json, const std::string& file) {
-  const std::string type = JsonString(json, "model_type", "", file);
-  if (type != "mamba2") Unsupported(file, "model_type", "mamba2", type);
+ModelConfig ParseMamba2Config(const Json& json, const std::string& file) {
   const std::string activation = JsonString(json, "hidden_act", "silu", file);
-  if (activation != "silu" && activation != "swish") Unsupported(file, "hidden_act", "silu", activation);
+  if (activation != "silu" && activation != "swish")
+    ThrowUnsupportedConfig(file, "hidden_act", "silu", activation);
 
   ModelConfig config;
-  config.family = "mamba2";
+  config.family = Family::kMamba2;
   config.layout = Layout::kHuggingFace;
   // Defaults are those of the library's config class; released files leave out what equals them.
   UniformSizes s;
@@ -153,17 +103,12 @@ ModelConfig ParseHuggingFaceConfig(const Json& json, const std::string& file) {
   s.groups = JsonInt(json, "n_groups", 8, 1, kMaxWidth, file);
   s.state_dim = JsonInt(json, "state_size", 128, 1, kMaxState, file);
   s.conv_width = JsonInt(json, "conv_kernel", 4, 1, 64, file);
-  const double inner = JsonDouble(json, "expand", 2.0, file) * static_cast<double>(s.d_model);
-  if (!(inner >= 1.0 && inner <= static_cast<double>(kMaxWidth))) {
-    Inconsistent(file, "expand", fmt::format("an inner width from 1 to {}", kMaxWidth),
-                 std::to_string(inner));
-  }
-  s.inner_size = std::llround(inner);
+  s.inner_size = CheckedInnerSize(JsonDouble(json, "expand", 2.0, file), s.d_model, "expand", file);
   config.d_model = static_cast<int>(s.d_model);
   config.blocks = MakeBlocks(s);
   config.vocab_size = config.token_count =
       static_cast<int>(JsonInt(json, "vocab_size", 32768, 1, kMaxVocab, file));
-  config.norm_eps =
+  config.norm_eps = config.gate_norm_eps =
       CheckedEps(JsonDouble(json, "layer_norm_epsilon", 1e-5, file), "layer_norm_epsilon", file);
   config.tied_head = JsonBool(json, "tie_word_embeddings", false, file);
   config.projection_bias = JsonBool(json, "use_bias", false, file);
@@ -175,24 +120,26 @@ ModelConfig ParseHuggingFaceConfig(const Json& json, const std::string& file) {
 ModelConfig ParseStateSpacesConfig(const Json& json, const std::string& file) {
   const auto ssm_it = json.find("ssm_cfg");
   const Json ssm = ssm_it == json.end() || ssm_it->is_null() ? Json::object() : *ssm_it;
-  if (!ssm.is_object()) Inconsistent(file, "ssm_cfg", "an object", ssm.dump());
+  if (!ssm.is_object()) ThrowInconsistentConfig(file, "ssm_cfg", "an object", ssm.dump());
   const std::string layer = JsonString(ssm, "layer", "Mamba1", file);
-  if (layer != "Mamba2") Unsupported(file, "ssm_cfg.layer", "Mamba2 (a missing key means Mamba1)", layer);
+  if (layer != "Mamba2")
+    ThrowUnsupportedConfig(file, "ssm_cfg.layer", "Mamba2 (a missing key means Mamba1)", layer);
   const auto attention = json.find("attn_layer_idx");
   if (attention != json.end() && !attention->is_null() && !attention->empty()) {
-    Unsupported(file, "attn_layer_idx", "no attention layers", attention->dump());
+    ThrowUnsupportedConfig(file, "attn_layer_idx", "no attention layers", attention->dump());
   }
   if (JsonInt(json, "d_intermediate", 0, 0, kMaxWidth, file) != 0) {
-    Unsupported(file, "d_intermediate", "0 (no MLP)", json["d_intermediate"].dump());
+    ThrowUnsupportedConfig(file, "d_intermediate", "0 (no MLP)", json["d_intermediate"].dump());
   }
   for (const char* key : {"D_has_hdim", "norm_before_gate"}) {
-    if (JsonBool(ssm, key, false, file)) Unsupported(file, std::string("ssm_cfg.") + key, "false", "true");
+    if (JsonBool(ssm, key, false, file))
+      ThrowUnsupportedConfig(file, std::string("ssm_cfg.") + key, "false", "true");
   }
-  if (!JsonBool(ssm, "rmsnorm", true, file)) Unsupported(file, "ssm_cfg.rmsnorm", "true", "false");
-  if (!JsonBool(json, "rms_norm", true, file)) Unsupported(file, "rms_norm", "true", "false");
+  if (!JsonBool(ssm, "rmsnorm", true, file)) ThrowUnsupportedConfig(file, "ssm_cfg.rmsnorm", "true", "false");
+  if (!JsonBool(json, "rms_norm", true, file)) ThrowUnsupportedConfig(file, "rms_norm", "true", "false");
 
   ModelConfig config;
-  config.family = "mamba2";
+  config.family = Family::kMamba2;
   config.layout = Layout::kStateSpaces;
   UniformSizes s;
   s.file = file;
@@ -206,7 +153,7 @@ ModelConfig ParseStateSpacesConfig(const Json& json, const std::string& file) {
   s.inner_size = s.d_model * JsonInt(ssm, "expand", 2, 1, 64, file);
   s.heads = std::max<int64_t>(1, s.inner_size / s.head_dim);  // MakeBlocks checks that it divides
   if (JsonInt(ssm, "d_ssm", s.inner_size, 1, kMaxWidth * 64, file) != s.inner_size) {
-    Unsupported(file, "ssm_cfg.d_ssm", std::to_string(s.inner_size), ssm["d_ssm"].dump());
+    ThrowUnsupportedConfig(file, "ssm_cfg.d_ssm", std::to_string(s.inner_size), ssm["d_ssm"].dump());
   }
   config.d_model = static_cast<int>(s.d_model);
   config.blocks = MakeBlocks(s);
@@ -222,18 +169,23 @@ ModelConfig ParseStateSpacesConfig(const Json& json, const std::string& file) {
 }
 
 ModelConfig ParseConfig(const Json& json, const std::string& file) {
-  if (!json.is_object()) Inconsistent(file, "(document)", "a JSON object", json.type_name());
-  if (json.contains("model_type")) return ParseHuggingFaceConfig(json, file);
+  if (!json.is_object()) ThrowInconsistentConfig(file, "(document)", "a JSON object", json.type_name());
+  const std::string type = JsonString(json, "model_type", "", file);
+  if (type == "mamba2") return ParseMamba2Config(json, file);
+  if (type == "zamba2") return ParseZamba2Config(json, file);
+  if (!type.empty()) ThrowUnsupportedConfig(file, "model_type", "mamba2 or zamba2", type);
   if (json.contains("d_model") && json.contains("n_layer")) return ParseStateSpacesConfig(json, file);
-  Unsupported(file, "model_type", "\"mamba2\", or d_model, n_layer and ssm_cfg of the original layout",
-              "neither");
+  ThrowUnsupportedConfig(file, "model_type",
+                         "\"mamba2\", \"zamba2\", or d_model, n_layer and ssm_cfg of the original layout",
+                         "neither");
 }
 
 ModelConfig ParseGgufConfig(const GgufFile& file) {
   const std::string architecture = GgufString(file, "general.architecture");
-  if (architecture != "mamba2") Unsupported(file.path, "general.architecture", "mamba2", architecture);
+  if (architecture != "mamba2")
+    ThrowUnsupportedConfig(file.path, "general.architecture", "mamba2", architecture);
   ModelConfig config;
-  config.family = "mamba2";
+  config.family = Family::kMamba2;
   config.layout = Layout::kGguf;
   UniformSizes s;
   s.file = file.path;
@@ -249,7 +201,7 @@ ModelConfig ParseGgufConfig(const GgufFile& file) {
   config.d_model = static_cast<int>(s.d_model);
   config.blocks = MakeBlocks(s);
   const std::string eps_key = "mamba2.attention.layer_norm_rms_epsilon";
-  config.norm_eps = CheckedEps(GgufFloat(file, eps_key), eps_key, file.path);
+  config.norm_eps = config.gate_norm_eps = CheckedEps(GgufFloat(file, eps_key), eps_key, file.path);
   // The vocabulary is the token list; a file without one (weights only) still has its embedding to count.
   const auto embedding = file.tensors.tensors.find("token_embd.weight");
   int64_t vocab = embedding == file.tensors.tensors.end() || embedding->second.tensor.shape().rank() != 2
@@ -259,48 +211,12 @@ ModelConfig ParseGgufConfig(const GgufFile& file) {
     vocab = static_cast<int64_t>(GgufStrings(file, "tokenizer.ggml.tokens").size());
   }
   if (vocab < 1 || vocab > kMaxVocab) {
-    Inconsistent(file.path, "tokenizer.ggml.tokens", fmt::format("1 to {}", kMaxVocab),
-                 std::to_string(vocab));
+    ThrowInconsistentConfig(file.path, "tokenizer.ggml.tokens", fmt::format("1 to {}", kMaxVocab),
+                            std::to_string(vocab));
   }
   config.vocab_size = config.token_count = static_cast<int>(vocab);
   config.tied_head = !file.tensors.tensors.contains("output.weight");
   return config;
-}
-
-OrderedJson MakeHuggingFaceConfig(const ModelConfig& config) {
-  GHOST_CHECK(!config.blocks.empty());
-  const BlockDims& d = config.blocks.front();
-  int state_size = 1;
-  for (const BlockDims& block : config.blocks) state_size = std::max(state_size, block.max_group_size());
-  // The shortest decimal that reads back as the same float: 1e-05, not 9.999999747378752e-06.
-  const auto decimal = [](float v) { return std::stod(fmt::format("{}", v)); };
-  OrderedJson expand = d.d_inner() / config.d_model;  // whole in every released model
-  if (d.d_inner() % config.d_model != 0) expand = static_cast<double>(d.d_inner()) / config.d_model;
-  OrderedJson json = {
-      {"architectures", {"Mamba2ForCausalLM"}},
-      {"model_type", "mamba2"},
-      {"hidden_size", config.d_model},
-      {"num_hidden_layers", config.num_layers()},
-      {"num_heads", d.num_heads},
-      {"head_dim", d.head_dim},
-      {"n_groups", d.num_groups()},
-      {"state_size", state_size},
-      {"conv_kernel", d.conv_width},
-      {"expand", expand},
-      {"vocab_size", config.vocab_size},
-      {"layer_norm_epsilon", decimal(config.norm_eps)},
-      {"tie_word_embeddings", config.tied_head},
-      {"use_bias", config.projection_bias},
-      {"use_conv_bias", config.conv_bias},
-      {"residual_in_fp32", true},
-      {"hidden_act", "silu"},
-      {"bos_token_id", 0},
-      {"eos_token_id", 0},
-      {"pad_token_id", 0},
-  };
-  // No clamp is the default; written out, infinity has a spelling that only one line of the library reads.
-  if (!std::isinf(config.dt_max)) json["time_step_limit"] = {decimal(config.dt_min), decimal(config.dt_max)};
-  return json;
 }
 
 }  // namespace ghost

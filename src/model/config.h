@@ -36,6 +36,9 @@ struct BlockDims {
 // The usual case: every one of `num_groups` groups has `state_dim` channels.
 std::vector<int> UniformGroups(int num_groups, int state_dim);
 
+enum class Family { kMamba2, kZamba2 };
+std::string_view NameOf(Family family);
+
 // Which checkpoint layout the names and the config follow.
 enum class Layout { kHuggingFace, kStateSpaces, kGguf };
 std::string_view NameOf(Layout layout);
@@ -46,22 +49,47 @@ enum class NormGrouping {
   kGrouped,  // per group: what the models were trained with, and what mamba_ssm, vLLM and llama.cpp compute
 };
 
+// The transformer blocks that the hybrid layers of a Zamba2 model share. Every layer has a Mamba2 mixer; in a
+// hybrid one, attention and MLP on the residual stream and the token embeddings add to what the mixer sees.
+struct SharedBlockDims {
+  int num_blocks = 1;               // sets of weights; the q-th hybrid layer uses number q mod num_blocks
+  int num_heads = 0;                // of queries
+  int num_kv_heads = 0;             // of keys and values, a divisor of num_heads
+  int head_dim = 0;                 // 2M / num_heads
+  int mlp_width = 0;                // F
+  int adapter_rank = 0;             // of what each hybrid layer adds to the shared projections
+  bool attention_adapters = false;  // q, k and v too; gate_up always
+  bool mlp_bias = false;
+  double rope_theta = 0.0;  // 0: no position embedding
+
+  int query_width() const { return num_heads * head_dim; }
+  int kv_width() const { return num_kv_heads * head_dim; }
+  // As trained: half of the head's width belongs to the embeddings that the input is joined with.
+  float softmax_scale() const;
+};
+
 struct ModelConfig {
-  std::string family;  // "mamba2"
+  Family family = Family::kMamba2;
   Layout layout = Layout::kHuggingFace;
   int d_model = 0;      // M
   int vocab_size = 0;   // V: rows of embedding and head, padding included
   int token_count = 0;  // ids the tokenizer may produce: smaller than V where the file tells, else V
   float norm_eps = 1e-5f;
-  float dt_min = 0.0f;  // clamp of the step size; (0, inf) is none
+  float gate_norm_eps = 1e-5f;  // of the mixers' gated norm
+  float dt_min = 0.0f;          // clamp of the step size; (0, inf) is none
   float dt_max = std::numeric_limits<float>::infinity();
   bool tied_head = true;
   bool projection_bias = false;
   bool conv_bias = true;
   NormGrouping norm_grouping = NormGrouping::kGrouped;
-  std::vector<BlockDims> blocks;  // one per layer
+  std::vector<BlockDims> blocks;   // one per layer
+  std::vector<int> hybrid_layers;  // ascending; empty for Mamba2
+  SharedBlockDims shared;          // means something only if there are hybrid layers
 
   int num_layers() const { return static_cast<int>(blocks.size()); }
+  int num_hybrids() const { return static_cast<int>(hybrid_layers.size()); }
+  // Which hybrid layer a layer is, counted from 0, or -1.
+  int hybrid_index(int layer) const;
   int norm_groups(const BlockDims& dims) const {
     return norm_grouping == NormGrouping::kGrouped ? dims.num_groups() : 1;
   }
@@ -71,15 +99,16 @@ struct ModelConfig {
 int UniformStateSize(const ModelConfig& config);
 
 // Each checks every number before anything is sized by it. `file` names the source in messages.
-ModelConfig ParseHuggingFaceConfig(const Json& json, const std::string& file);
+ModelConfig ParseMamba2Config(const Json& json, const std::string& file);  // Hugging Face's
+ModelConfig ParseZamba2Config(const Json& json, const std::string& file);  // Hugging Face's
 ModelConfig ParseStateSpacesConfig(const Json& json, const std::string& file);
 ModelConfig ParseGgufConfig(const GgufFile& file);
 
-// Chooses between the two by the keys that are there. A config of another architecture is
+// Chooses between the JSON ones by the keys that are there. A config of another architecture is
 // Error(kUnsupported).
 ModelConfig ParseConfig(const Json& json, const std::string& file);
 
-// The Hugging Face config.json of a model; its state_size is the largest N of all layers and groups.
+// The Hugging Face config.json of a model; its state size is the largest N of all layers and groups.
 OrderedJson MakeHuggingFaceConfig(const ModelConfig& config);
 
 }  // namespace ghost

@@ -10,7 +10,7 @@ namespace ghost {
 struct PassCost {
   double matrix_flops = 0;  // 2 per multiply-add of every projection and of the head rows asked for
   double scan_flops = 0;    // 5 per state element and token: decay, update, output
-  double weight_bytes = 0;  // as stored; read once per pass
+  double weight_bytes = 0;  // as stored; read once per pass, those of shared blocks once per use
   double state_bytes = 0;   // SSM and convolution state, read plus written, once per pass and sequence
   double flops() const { return matrix_flops + scan_flops; }
 };
@@ -21,6 +21,9 @@ PassCost CostOfPass(const Model& model, int64_t sequences, int64_t tokens_per_se
 // Bytes one sequence carries: the SSM states alone, and the convolution states, float32.
 int64_t SsmStateBytes(const ModelConfig& config);
 int64_t ConvStateBytes(const ModelConfig& config);
+
+// Keys and values of one token in all hybrid layers, float32; 0 for Mamba2.
+int64_t KeyValueBytes(const ModelConfig& config);
 
 // Bytes of all tensors as stored, a tied head once.
 int64_t WeightBytes(const Model& model);

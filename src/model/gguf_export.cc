@@ -12,6 +12,7 @@ void CheckExpressible(const ModelConfig& config) {
   const auto refuse = [](const char* what) {
     throw Error(ErrorKind::kUnsupported, "GGUF cannot express this model", {.tensor = what});
   };
+  if (config.family != Family::kMamba2) refuse("family without a GGUF architecture");
   if (config.projection_bias) refuse("projection bias");
   if (!config.conv_bias) refuse("convolution without bias");
   if (config.dt_min > 0.0f || !std::isinf(config.dt_max)) refuse("clamped step size");

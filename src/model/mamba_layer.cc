@@ -16,16 +16,13 @@ std::vector<float> DecayRates(const Tensor& stored, Layout layout) {
   return a;
 }
 
-std::vector<float> OptionalFloats(const Tensor& tensor) {
-  return tensor.empty() ? std::vector<float>{} : ToFloats(tensor);
-}
-
 }  // namespace
 
 MambaBlock MakeMambaBlock(const BlockWeights& weights, const ModelConfig& config, int layer) {
   MambaBlock b;
   b.dims = config.blocks[static_cast<size_t>(layer)];
   b.eps = config.norm_eps;
+  b.gate_eps = config.gate_norm_eps;
   b.norm_groups = config.norm_groups(b.dims);
   b.dt_min = config.dt_min;
   b.dt_max = config.dt_max;
@@ -44,15 +41,8 @@ MambaBlock MakeMambaBlock(const BlockWeights& weights, const ModelConfig& config
 }
 
 void MambaLayer::Forward(const LayerCall& call) const {
-  const BlockDims& dims = block_.dims;
-  const int64_t T = call.hidden.rows;
-  BlockActivations act;
-  act.normed = call.scratch.normed(T, dims.d_model);
-  act.zxbcdt = call.scratch.zxbcdt(T, dims.in_proj_rows());
-  act.xbc = call.scratch.xbc(T, dims.conv_channels());
-  act.dt = call.scratch.dt(T, dims.num_heads);
-  act.y = act.gated = call.scratch.y(T, dims.d_inner());
-  ForwardBlock(block_, call.hidden, call.sequences, act, call.stats);
+  const BlockActivations act = ScratchActivations(call.scratch, block_.dims, call.hidden.rows);
+  ForwardBlock(block_, call.hidden, call.hidden, call.sequences, act, call.stats);
 }
 
 }  // namespace ghost

@@ -12,7 +12,8 @@ namespace ghost {
 // A block ready to run: the two matrices stay as stored (and mapped); the small vectors are float32.
 struct MambaBlock {
   BlockDims dims;
-  float eps = 1e-5f;
+  float eps = 1e-5f;       // of the norm before the projection
+  float gate_eps = 1e-5f;  // of the gated norm
   int norm_groups = 1;
   float dt_min = 0.0f, dt_max = 0.0f;
   Tensor in_proj, out_proj;

@@ -30,7 +30,11 @@ class Model {
   std::vector<float> final_norm_;
 };
 
-// `grouping` overrides what the family was trained with (--norm-groups).
-Model LoadModel(const Checkpoint& checkpoint, std::optional<NormGrouping> grouping = std::nullopt);
+// What the family was trained with, changed to what another implementation computes.
+struct ModelOverrides {
+  std::optional<NormGrouping> norm_grouping;  // --norm-groups
+  std::optional<float> dt_min;                // --dt-min
+};
+Model LoadModel(const Checkpoint& checkpoint, const ModelOverrides& overrides = {});
 
 }  // namespace ghost

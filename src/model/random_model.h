@@ -17,6 +17,9 @@ namespace ghost {
 ModelConfig ReleasedConfig(std::string_view name);
 std::vector<std::string> ReleasedNames();
 
+// Cuts a configuration down; 1 to num_layers().
+void KeepFirstLayers(int count, ModelConfig& config);
+
 // Hugging Face names and shapes, values by Mamba2's own initialisation rules (A in 1..16, step sizes
 // log-uniform in 1e-3..1e-1, projections of variance 1/fan-in). Matrices are stored as `dtype` (F32, F16 or
 // BF16), vectors as F32. The same seed gives the same bytes for every number of threads.

@@ -31,9 +31,16 @@ ConstView Runner::Forward(std::span<const SequenceInput> inputs, const LayerObse
   const auto T = static_cast<int64_t>(ids.size());
   const View hidden = Grow(hidden_, T, config.d_model);
   GatherRows(WeightView(model_.weights().embedding), ids, hidden);  // (T, M)
+  ConstView embedded;
+  if (config.num_hybrids() > 0) {
+    CopyRows(hidden, Grow(embedded_, T, config.d_model));
+    embedded = ConstView(embedded_.data(), T, config.d_model);
+  }
   for (int layer = 0; layer < config.num_layers(); ++layer) {
     const std::vector<SequenceSpan> spans = LayerSpans(inputs, layer);
-    model_.layers()[static_cast<size_t>(layer)]->Forward({hidden, spans, scratch_});
+    const std::vector<AttentionSequence> attention = AttentionSequences(inputs, layer);
+    model_.layers()[static_cast<size_t>(layer)]->Forward(
+        {hidden, spans, scratch_, /*stats=*/nullptr, embedded, attention});
     if (observer) observer(layer, hidden);
   }
   const View final = Grow(final_, T, config.d_model);
@@ -63,6 +70,23 @@ std::vector<SequenceSpan> Runner::LayerSpans(std::span<const SequenceInput> inpu
     conv += conv_floats;
   }
   return spans;
+}
+
+std::vector<AttentionSequence> Runner::AttentionSequences(std::span<const SequenceInput> inputs, int layer) {
+  const int q = model_.config().hybrid_index(layer);
+  std::vector<AttentionSequence> sequences;
+  if (q < 0) return sequences;
+  int64_t begin = 0;
+  for (const SequenceInput& input : inputs) {
+    const auto length = static_cast<int64_t>(input.tokens.size());
+    const SequenceState* past = input.state ? input.state : input.start;
+    sequences.push_back({.begin = begin,
+                         .length = length,
+                         .past = past ? &past->cache(q) : nullptr,
+                         .own = input.state ? &input.state->cache(q) : nullptr});
+    begin += length;
+  }
+  return sequences;
 }
 
 ConstView Runner::Logits(ConstView hidden) {

@@ -48,11 +48,13 @@ class Runner {
  private:
   // The inputs' states in one layer.
   std::vector<SequenceSpan> LayerSpans(std::span<const SequenceInput> inputs, int layer);
+  // The inputs' keys and values in a hybrid layer; nothing for the others.
+  std::vector<AttentionSequence> AttentionSequences(std::span<const SequenceInput> inputs, int layer);
 
   const Model& model_;
   Scratch scratch_;
   Buffer passing_conv_;  // convolution inputs of one layer, for inputs without a state of their own
-  Buffer hidden_, final_, logits_;
+  Buffer hidden_, embedded_, final_, logits_;
 };
 
 }  // namespace ghost

@@ -32,18 +32,20 @@ RuntimeVerdict LlamaCpu(const BlockDims& d, int N) {
 struct StateRule {
   const char* needs;  // with the runtime's name
   const char* otherwise;
+  bool knows_zamba2;
   bool (*holds)(const BlockDims& d, int N);
 };
 
 constexpr StateRule kStateRules[] = {
     {"mamba_ssm and vLLM on a GPU (causal_conv1d) need R+2GN and 2R+2GN+H in multiples of 8",
-     "they refuse it", [](const BlockDims& d, int) { return FitsCausalConv(d); }},
-    {"MLX and Metal need a multiple of 32", "they refuse it",
+     "they refuse it", /*knows_zamba2=*/true, [](const BlockDims& d, int) { return FitsCausalConv(d); }},
+    {"MLX and Metal need a multiple of 32", "they refuse it", /*knows_zamba2=*/false,
      [](const BlockDims&, int N) { return N % 32 == 0; }},
     {"llama.cpp on a GPU (CUDA, Vulkan) scans N = 128 or 256", "the scan runs on the CPU",
-     [](const BlockDims&, int N) { return N == 128 || N == 256; }},
+     /*knows_zamba2=*/false, [](const BlockDims&, int N) { return N == 128 || N == 256; }},
     {"llama.cpp on a CPU with AVX-512 takes 64 channels at a time (AVX2: 32)",
-     "the remainder runs as scalar code", [](const BlockDims&, int N) { return N % 64 == 0; }},
+     "the remainder runs as scalar code", /*knows_zamba2=*/false,
+     [](const BlockDims&, int N) { return N % 64 == 0; }},
 };
 
 // "nearest that fits: 88 below, 92 above", or what there is of it.
@@ -87,6 +89,10 @@ std::vector<RuntimeVerdict> RuntimesFor(const ModelConfig& config) {
   const BlockDims& d = config.blocks.front();
   verdicts.push_back({"transformers (CPU path)", Support::kFast, ""});
   verdicts.push_back(GpuKernels(d, N));
+  if (config.family == Family::kZamba2) {
+    verdicts.push_back({"llama.cpp", Support::kNo, "knows no Zamba2"});
+    return verdicts;
+  }
   const bool metal = N % 32 == 0;
   verdicts.push_back(
       {"MLX, Metal", metal ? Support::kFast : Support::kNo, metal ? "" : "N must be a multiple of 32"});
@@ -109,7 +115,7 @@ std::vector<std::string> AdviseStateSize(const ModelConfig& pruned) {
   const BlockDims& dims = pruned.blocks.front();
   std::vector<std::string> advice;
   for (const StateRule& rule : kStateRules) {
-    if (rule.holds(dims, N)) continue;
+    if (rule.holds(dims, N) || (pruned.family == Family::kZamba2 && !rule.knows_zamba2)) continue;
     advice.push_back(
         fmt::format("N = {}: {}; {}; {}", N, rule.needs, rule.otherwise, NearestFit(rule, dims, N)));
   }

@@ -17,6 +17,23 @@ SequenceState::SequenceState(const ModelConfig& config) {
     total = state + RoundUp(dims.state_floats());
   }
   memory_ = Buffer(total);
+  for (int q = 0; q < config.num_hybrids(); ++q) caches_.emplace_back(config.shared.kv_width());
+}
+
+void SequenceState::Reset() {
+  memory_.Zero();
+  for (KeyValueCache& cache : caches_) cache.Clear();
+}
+
+void SequenceState::CopyFrom(const SequenceState& other) {
+  memory_.CopyFrom(other.memory_);
+  for (size_t q = 0; q < caches_.size(); ++q) caches_[q].CopyFrom(other.caches_[q]);
+}
+
+int64_t SequenceState::bytes() const {
+  int64_t bytes = memory_.size() * static_cast<int64_t>(sizeof(float));
+  for (const KeyValueCache& cache : caches_) bytes += cache.bytes();
+  return bytes;
 }
 
 SequenceSpan SequenceState::Span(int layer, int64_t begin, int64_t length) {

@@ -1,4 +1,5 @@
-// What one sequence carries from token to token: per layer the convolution's last inputs and the SSM state.
+// What one sequence carries from token to token: per layer the convolution's last inputs and the SSM state,
+// and per hybrid layer the keys and values of all tokens.
 #pragma once
 
 #include <cstdint>
@@ -6,12 +7,13 @@
 
 #include "kernels/sequence_span.h"
 #include "model/config.h"
+#include "model/key_value_cache.h"
 #include "tensor/buffer.h"
 
 namespace ghost {
 
-// Starts as all zeros, which is the empty sequence. One allocation for all layers. Not shared between
-// threads.
+// Starts as all zeros and empty caches, which is the empty sequence. One allocation for all layers' states.
+// Not shared between threads.
 class SequenceState {
  public:
   explicit SequenceState(const ModelConfig& config);
@@ -23,13 +25,17 @@ class SequenceState {
   const float* conv(int layer) const { return memory_.data() + offsets_[static_cast<size_t>(layer)].conv; }
   const float* state(int layer) const { return memory_.data() + offsets_[static_cast<size_t>(layer)].state; }
 
-  void Reset() { memory_.Zero(); }
-  void CopyFrom(const SequenceState& other) { memory_.CopyFrom(other.memory_); }
+  // Of the q-th hybrid layer.
+  KeyValueCache& cache(int q) { return caches_[static_cast<size_t>(q)]; }
+  const KeyValueCache& cache(int q) const { return caches_[static_cast<size_t>(q)]; }
+
+  void Reset();
+  void CopyFrom(const SequenceState& other);
 
   // The SSM state of a layer in the order other implementations use, (H, P, N_g); ours is (H, N_g, P).
   std::vector<float> ExportSsmState(const BlockDims& dims, int layer) const;
 
-  int64_t bytes() const { return memory_.size() * static_cast<int64_t>(sizeof(float)); }
+  int64_t bytes() const;  // now; caches grow with the sequence
 
  private:
   struct Offsets {
@@ -37,6 +43,7 @@ class SequenceState {
   };
   std::vector<Offsets> offsets_;
   Buffer memory_;
+  std::vector<KeyValueCache> caches_;  // one per hybrid layer
 };
 
 }  // namespace ghost

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cstring>
 #include <set>
 
 #include "base/error.h"
@@ -28,29 +29,46 @@ bool SameUpToUnits(const Shape& stored, const Shape& expected, const BlockDims* 
   return squeeze(stored) == squeeze(Shape{G, dims->d_inner() / G});
 }
 
+bool SameBytes(const Tensor& a, const Tensor& b) {
+  if (a.dtype() != b.dtype() || a.shape() != b.shape()) return false;
+  return a.data() == b.data() || std::memcmp(a.data(), b.data(), a.num_bytes()) == 0;
+}
+
+std::string LayerPrefix(int layer) { return "model.layers." + std::to_string(layer) + "."; }
+
 class Binder {
  public:
   Binder(const TensorSet& set, const ModelConfig& config) : set_(set), config_(config) {}
 
   void Bind(Tensor& slot, const TensorRow& row) {
     const bool gguf = config_.layout == Layout::kGguf;
-    auto it = set_.tensors.find(gguf ? row.gguf : row.name);
-    if (it == set_.tensors.end() && !gguf && !row.alias.empty()) it = set_.tensors.find(row.alias);
-    if (it == set_.tensors.end()) {
-      problems_.push_back({gguf ? row.gguf : row.name, "missing", row.shape.ToString(), "nothing"});
+    const std::string& name = gguf ? row.gguf : row.name;
+    const auto* found = Take(name);
+    if (!gguf) {
+      for (const std::string& alias : row.aliases) {
+        const auto* other = Take(alias);
+        if (!found) found = other;
+        if (other && !SameBytes(other->second.tensor, found->second.tensor)) {
+          problems_.push_back(
+              {other->first, "differs from " + found->first, "the same weights twice", "others"});
+        }
+      }
+    }
+    if (!found) {
+      problems_.push_back({name, "missing", row.shape.ToString(), "nothing"});
       return;
     }
-    used_.insert(it->first);
-    const Tensor& found = it->second.tensor;
+    const Tensor& tensor = found->second.tensor;
     const BlockDims* dims = gguf && !config_.blocks.empty() ? &config_.blocks.front() : nullptr;
-    const bool shape_fits = gguf ? SameUpToUnits(found.shape(), row.shape, dims) : found.shape() == row.shape;
+    const bool shape_fits =
+        gguf ? SameUpToUnits(tensor.shape(), row.shape, dims) : tensor.shape() == row.shape;
     if (!shape_fits) {
-      problems_.push_back({it->first, "wrong shape", row.shape.ToString(), found.shape().ToString()});
-    } else if (!IsWeightType(found.dtype()) && (row.is_matrix || found.dtype() != DType::kF64)) {
+      problems_.push_back({found->first, "wrong shape", row.shape.ToString(), tensor.shape().ToString()});
+    } else if (!IsWeightType(tensor.dtype()) && (row.is_matrix || tensor.dtype() != DType::kF64)) {
       problems_.push_back(
-          {it->first, "wrong type", "F32, F16, BF16 or Q8_0", std::string(NameOf(found.dtype()))});
+          {found->first, "wrong type", "F32, F16, BF16 or Q8_0", std::string(NameOf(tensor.dtype()))});
     } else {
-      slot = found.Reshaped(row.shape);
+      slot = tensor.Reshaped(row.shape);
     }
   }
 
@@ -86,6 +104,15 @@ class Binder {
   struct Problem {
     std::string name, what, expected, actual;
   };
+  using Entry = decltype(TensorSet::tensors)::value_type;
+
+  const Entry* Take(const std::string& name) {
+    const auto it = set_.tensors.find(name);
+    if (it == set_.tensors.end()) return nullptr;
+    used_.insert(name);
+    return &*it;
+  }
+
   const TensorSet& set_;
   const ModelConfig& config_;
   std::set<std::string, std::less<>> used_;
@@ -94,9 +121,46 @@ class Binder {
 
 }  // namespace
 
+ModelWeights::ModelWeights(const ModelConfig& config)
+    : blocks(static_cast<size_t>(config.num_layers())),
+      shared(config.num_hybrids() > 0 ? static_cast<size_t>(config.shared.num_blocks) : 0),
+      hybrids(static_cast<size_t>(config.num_hybrids())) {}
+
+BlockNames NamesOfBlock(const ModelConfig& config, int layer) {
+  if (config.family == Family::kMamba2) {
+    const std::string prefix = "backbone.layers." + std::to_string(layer) + ".";
+    return {prefix + "norm.weight", prefix + "mixer."};
+  }
+  const std::string decoder = config.hybrid_index(layer) >= 0 ? "mamba_decoder." : "";
+  const std::string prefix = LayerPrefix(layer) + decoder;
+  return {prefix + "input_layernorm.weight", prefix + "mamba."};
+}
+
+ModelNames NamesOfModel(const ModelConfig& config) {
+  if (config.family == Family::kZamba2)
+    return {"model.embed_tokens.weight", "model.final_layernorm.weight", {}};
+  std::string plural = "backbone.embeddings.weight", singular = "backbone.embedding.weight";
+  if (config.layout == Layout::kStateSpaces) std::swap(plural, singular);
+  return {plural, "backbone.norm_f.weight", {singular}};
+}
+
+TensorRow SharedRow(const ModelConfig& config, int number, const std::string& name, Shape shape,
+                    bool is_matrix) {
+  TensorRow row{"", {}, "", shape, is_matrix};
+  for (int q = number; q < config.num_hybrids(); q += config.shared.num_blocks) {
+    const std::string place =
+        LayerPrefix(config.hybrid_layers[static_cast<size_t>(q)]) + "shared_transformer." + name;
+    if (row.name.empty()) {
+      row.name = place;
+    } else {
+      row.aliases.push_back(place);
+    }
+  }
+  return row;
+}
+
 ModelWeights BindWeights(const TensorSet& set, const ModelConfig& config, const std::string& source) {
-  ModelWeights weights;
-  weights.blocks.resize(static_cast<size_t>(config.num_layers()));
+  ModelWeights weights(config);
   Binder binder(set, config);
   ForEachTensor(weights, config, [&](Tensor& slot, const TensorRow& row) { binder.Bind(slot, row); });
   if (config.tied_head) binder.Allow("lm_head.weight");
@@ -106,8 +170,7 @@ ModelWeights BindWeights(const TensorSet& set, const ModelConfig& config, const 
 }
 
 int64_t CountParameters(const ModelConfig& config) {
-  ModelWeights none;
-  none.blocks.resize(static_cast<size_t>(config.num_layers()));
+  ModelWeights none(config);
   int64_t total = 0;
   ForEachTensor(none, config, [&](const Tensor&, const TensorRow& row) { total += row.shape.NumElements(); });
   return total;

@@ -95,24 +95,24 @@ std::vector<SequenceSpan> MixerPasses::Sequences(int64_t rows, int64_t length, i
   return sequences;
 }
 
-void MixerPasses::FrontHalf(const MambaBlock& b, ConstView u, int64_t length, MixerInputs& out) {
+void MixerPasses::FrontHalf(const MambaBlock& b, ConstView input, int64_t length, MixerInputs& out) {
   const BlockDims& dims = b.dims;
-  const int64_t T = u.rows, R = dims.d_inner(), C = dims.conv_channels(), H = dims.num_heads;
+  const int64_t T = input.rows, R = dims.d_inner(), C = dims.conv_channels(), H = dims.num_heads;
   const std::vector<SequenceSpan> sequences =
       Sequences(T, length, /*state_floats=*/0, dims.conv_state_floats());
   const View normed = scratch_.normed(T, dims.d_model), raw = scratch_.zxbcdt(T, C + H);
   const View xbc = Grow(out.xbc, T, C), dt = Grow(out.dt, T, H);
   const WeightView rows = WeightView(b.in_proj).Rows(R, C + H);  // all but z
 
-  RmsNorm(u, b.norm.data(), b.eps, normed);                                 // (T, M)
+  RmsNorm(input, b.norm.data(), b.eps, normed);                             // (T, M)
   MatMul(normed, rows, raw, {.bias = OffsetOrNull(b.in_proj_bias, R)});     // (T, R+2GN+H)
   CausalConvSilu(raw.Cols(0, C), ViewConv(b), sequences, xbc);              // (T, R+2GN)
   SoftplusClamp(raw.Cols(C, H), b.dt_bias.data(), b.dt_min, b.dt_max, dt);  // (T, H)
 }
 
-void MixerPasses::AddMoments(const MambaBlock& b, ConstView u, InputMoments& moments) {
-  const View normed = scratch_.normed(u.rows, b.dims.d_model);
-  RmsNorm(u, b.norm.data(), b.eps, normed);
+void MixerPasses::AddMoments(const MambaBlock& b, ConstView input, InputMoments& moments) {
+  const View normed = scratch_.normed(input.rows, b.dims.d_model);
+  RmsNorm(input, b.norm.data(), b.eps, normed);
   moments.Add(normed);
 }
 
@@ -135,7 +135,7 @@ void MixerPasses::AddSaliency(const MambaBlock& b, const MixerInputs& in, int64_
 }
 
 void MixerPasses::BackHalf(const MambaBlock& b, const MixerInputs& in, const LayerMask& mask,
-                           bool keep_conv_bias, int64_t length, View u) {
+                           bool keep_conv_bias, int64_t length, ConstView input, View u) {
   const BlockDims& dims = b.dims;
   const int64_t T = u.rows, R = dims.d_inner();
   const ConstView xbc(in.xbc.data(), T, dims.conv_channels()), dt(in.dt.data(), T, dims.num_heads);
@@ -151,10 +151,10 @@ void MixerPasses::BackHalf(const MambaBlock& b, const MixerInputs& in, const Lay
   const std::vector<SequenceSpan> sequences = Sequences(T, length, dims.state_floats(), /*conv_floats=*/0);
   const View normed = scratch_.normed(T, dims.d_model), z = scratch_.zxbcdt(T, R), y = scratch_.y(T, R);
 
-  RmsNorm(u, b.norm.data(), b.eps, normed);                                                        // (T, M)
+  RmsNorm(input, b.norm.data(), b.eps, normed);                                                    // (T, M)
   MatMul(normed, WeightView(b.in_proj).Rows(0, R), z, {.bias = OffsetOrNull(b.in_proj_bias, 0)});  // (T, R)
   SsmScan(ViewScan(used, dt, b, kept.group_begin, sequences), y);                                  // (T, R)
-  GatedRmsNorm(y, z, b.gate_norm.data(), b.eps, b.norm_groups);                                    // (T, R)
+  GatedRmsNorm(y, z, b.gate_norm.data(), b.gate_eps, b.norm_groups);                               // (T, R)
   MatMul(y, WeightView(b.out_proj), u, {.bias = OffsetOrNull(b.out_proj_bias, 0), .accumulate = true});
 }
 

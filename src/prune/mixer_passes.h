@@ -37,22 +37,23 @@ struct LayerSaliency {
 };
 
 // Runs halves of blocks over samples of equal length, each from an empty state; owns the scratch. The
-// residual stream u of all samples of a call is one matrix, sample after sample. Results do not depend on the
-// number of threads.
+// residual stream u of all samples of a call is one matrix, sample after sample; `input` is what the mixer
+// sees: u itself, or in hybrid layers what the shared block makes of it. Results do not depend on the number
+// of threads.
 class MixerPasses {
  public:
   // Norm, the x, B, C and dt rows of the input projection, convolution, step sizes.
-  void FrontHalf(const MambaBlock& b, ConstView u, int64_t length, MixerInputs& out);
+  void FrontHalf(const MambaBlock& b, ConstView input, int64_t length, MixerInputs& out);
   // Adds what the input projection sees.
-  void AddMoments(const MambaBlock& b, ConstView u, InputMoments& moments);
+  void AddMoments(const MambaBlock& b, ConstView input, InputMoments& moments);
   // Runs the recurrence on `in` and adds to `saliency`: to `p` only if `state_energy`.
   void AddSaliency(const MambaBlock& b, const MixerInputs& in, int64_t rows, int64_t length,
                    bool state_energy, LayerSaliency& saliency);
-  // The recurrence over the kept channels, gate, norm, output projection: u += block(u). With
+  // The recurrence over the kept channels, gate, norm, output projection: u += block(input). With
   // `keep_conv_bias` the dropped channels stay as the constants SiLU(bias), the paper-literal reading of
   // method.md §5.
   void BackHalf(const MambaBlock& b, const MixerInputs& in, const LayerMask& mask, bool keep_conv_bias,
-                int64_t length, View u);
+                int64_t length, ConstView input, View u);
 
  private:
   std::vector<SequenceSpan> Sequences(int64_t rows, int64_t length, int64_t state_floats,

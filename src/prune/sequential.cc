@@ -103,11 +103,34 @@ SequentialPruner::SequentialPruner(const Model& model, const Samples& samples, c
   residual_ = View(memory_.data(), rows, model.config().d_model);
   if (rows == 0) return;
   GatherRows(WeightView(model.weights().embedding), ids, residual_);
+  if (model.config().num_hybrids() > 0) CopyRows(residual_, Grow(embedded_, rows, model.config().d_model));
   length_ = static_cast<int64_t>(samples[0].size());
   // The same cut whatever fits into the cache, so that caching changes no bit.
   const int64_t step = std::max<int64_t>(1, kPassRows / length_) * length_;
   for (int64_t begin = 0; begin < rows; begin += step)
     chunks_.push_back({begin, std::min(step, rows - begin), {}, false});
+}
+
+void SequentialPruner::RunSharedBlock(const Layer& layer) {
+  mixer_input_ = residual_;
+  const HybridPart* part = layer.hybrid();
+  if (!part) return;
+  const int64_t M = residual_.cols;
+  const View input = Grow(mixer_input_memory_, residual_.rows, M);
+  const ConstView embedded(embedded_.data(), residual_.rows, M);
+  for (const Chunk& chunk : chunks_) {
+    std::vector<AttentionSequence> sequences;
+    for (int64_t begin = 0; begin < chunk.rows; begin += length_) sequences.push_back({begin, length_});
+    ForwardShared(*part->block, part->own, residual_.Rows(chunk.begin, chunk.rows),
+                  embedded.Rows(chunk.begin, chunk.rows), sequences,
+                  scratch_.shared().Activations(*part->block, chunk.rows),
+                  input.Rows(chunk.begin, chunk.rows));
+  }
+  mixer_input_ = input;
+}
+
+ConstView SequentialPruner::MixerInput(const Chunk& chunk) const {
+  return mixer_input_.Rows(chunk.begin, chunk.rows);
 }
 
 LayerSaliency SequentialPruner::Score(const MambaBlock& block) {
@@ -117,7 +140,7 @@ LayerSaliency SequentialPruner::Score(const MambaBlock& block) {
     room -= MixerInputBytes(block.dims, chunk.rows);
     chunk.cached = room >= 0;
     MixerInputs& inputs = chunk.cached ? chunk.inputs : uncached_;
-    passes_.FrontHalf(block, residual_.Rows(chunk.begin, chunk.rows), length_, inputs);
+    passes_.FrontHalf(block, MixerInput(chunk), length_, inputs);
     passes_.AddSaliency(block, inputs, chunk.rows, length_,
                         /*state_energy=*/rule_.method->needs == MethodNeeds::kEnergies, saliency);
   }
@@ -128,8 +151,8 @@ void SequentialPruner::Pass(const MambaBlock& block, const LayerMask& mask) {
   for (Chunk& chunk : chunks_) {
     const View u = residual_.Rows(chunk.begin, chunk.rows);
     MixerInputs& inputs = chunk.cached ? chunk.inputs : uncached_;
-    if (!chunk.cached) passes_.FrontHalf(block, u, length_, inputs);
-    passes_.BackHalf(block, inputs, mask, rule_.keep_conv_bias, length_, u);
+    if (!chunk.cached) passes_.FrontHalf(block, MixerInput(chunk), length_, inputs);
+    passes_.BackHalf(block, inputs, mask, rule_.keep_conv_bias, length_, MixerInput(chunk), u);
     chunk.cached = false;
   }
 }
@@ -137,8 +160,7 @@ void SequentialPruner::Pass(const MambaBlock& block, const LayerMask& mask) {
 // All channels stay; their weights change, and with them what the next layer sees.
 LayerOutcome SequentialPruner::EditStep(const MambaBlock& block, int layer) {
   InputMoments moments(block.dims.d_model);
-  for (const Chunk& chunk : chunks_)
-    passes_.AddMoments(block, residual_.Rows(chunk.begin, chunk.rows), moments);
+  for (const Chunk& chunk : chunks_) passes_.AddMoments(block, MixerInput(chunk), moments);
   std::vector<float> rows = StateRows(block);
   CheckFinite(rows, layer, "weights of B and C");
   const int64_t count = 2 * int64_t{block.dims.state_channels()};
@@ -160,6 +182,7 @@ LayerOutcome SequentialPruner::EditStep(const MambaBlock& block, int layer) {
 LayerOutcome SequentialPruner::Step() {
   GHOST_CHECK(!done());
   const int layer = next_layer_;
+  RunSharedBlock(*model_.layers()[static_cast<size_t>(layer)]);
   const MambaBlock& block = *model_.layers()[static_cast<size_t>(layer)]->mixer();
   LayerOutcome outcome = rule_.method->edit ? EditStep(block, layer) : ScoreStep(block, layer);
   CheckFinite({residual_.data, static_cast<size_t>(residual_.rows * residual_.cols)}, layer, "outputs");

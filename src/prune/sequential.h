@@ -57,6 +57,10 @@ class SequentialPruner {
     MixerInputs inputs;
     bool cached = false;
   };
+  // Fills mixer_input_ with what the mixers of a hybrid layer see; nothing to do for the others.
+  void RunSharedBlock(const Layer& layer);
+  // What the mixer sees of some rows of the residual stream.
+  ConstView MixerInput(const Chunk& chunk) const;
   LayerSaliency Score(const MambaBlock& block);
   void Pass(const MambaBlock& block, const LayerMask& mask);
   LayerOutcome ScoreStep(const MambaBlock& block, int layer);
@@ -66,8 +70,10 @@ class SequentialPruner {
   PruneRule rule_;
   int64_t length_ = 0;
   int next_layer_ = 0;
-  Buffer memory_;
+  Buffer memory_, embedded_, mixer_input_memory_;
   View residual_;
+  ConstView mixer_input_;  // (samples * length, M): the residual stream itself but in hybrid layers
+  Scratch scratch_;
   std::vector<Chunk> chunks_;
   MixerInputs uncached_;
   MixerPasses passes_;

@@ -128,8 +128,10 @@ std::string EditConfig(const Checkpoint& source, const ModelConfig& pruned) {
     constexpr std::array<std::string_view, 2> kPath = {"ssm_cfg", "d_state"};
     return SetJsonField(text, kPath, value, file);
   }
-  constexpr std::array<std::string_view, 1> kPath = {"state_size"};
-  return SetJsonField(text, kPath, value, file);
+  std::array<std::string_view, 1> path = {"state_size"};
+  // Zamba2's key, unless the file has the older one.
+  if (source.config.family == Family::kZamba2 && !HasJsonField(text, path, file)) path = {"mamba_d_state"};
+  return SetJsonField(text, path, value, file);
 }
 
 GgufKeys EditKeys(const GgufFile& source, const ModelConfig& pruned) {

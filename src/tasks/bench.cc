@@ -46,7 +46,7 @@ std::vector<Contender> LoadContenders(const BenchOptions& options) {
     const ModelConfig config = ReleasedConfig(options.shape);
     contenders.push_back({MakeRandomModel(config, ParseRandomDType(options.dtype), /*seed=*/42),
                           {{"path", "random weights, " + options.shape + ", " + options.dtype},
-                           {"family", config.family},
+                           {"family", NameOf(config.family)},
                            {"layout", nullptr},
                            {"content_hash", nullptr}}});
   } else {

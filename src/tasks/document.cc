@@ -11,7 +11,7 @@ std::string GhostVersion() { return GHOST_VERSION; }
 
 OrderedJson DescribeModel(const Checkpoint& checkpoint) {
   return {{"path", checkpoint.path},
-          {"family", checkpoint.config.family},
+          {"family", NameOf(checkpoint.config.family)},
           {"layout", NameOf(checkpoint.config.layout)},
           {"content_hash", ContentHash(checkpoint.tensors)}};
 }

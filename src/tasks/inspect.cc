@@ -19,7 +19,7 @@ OrderedJson DescribeLayers(const ModelConfig& config) {
     OrderedJson states = OrderedJson::array();
     for (int g = 0; g < d.num_groups(); ++g) states.push_back(d.group_size(g));
     layers.push_back({{"layer", layer},
-                      {"kind", "mamba2"},
+                      {"kind", config.hybrid_index(layer) >= 0 ? "hybrid" : "mamba2"},
                       {"heads", d.num_heads},
                       {"head_dim", d.head_dim},
                       {"groups", d.num_groups()},
@@ -44,7 +44,7 @@ OrderedJson DescribeDtypes(const TensorSet& set) {
 // ratio of these bytes, dense over pruned: an upper bound, reached while memory and not arithmetic is the
 // limit.
 OrderedJson PredictDecodeGain(const Model& model) {
-  const double weights = static_cast<double>(WeightBytes(model));
+  const double weights = CostOfPass(model, 1, 1, 1).weight_bytes;
   const double state = 2.0 * static_cast<double>(SsmStateBytes(model.config()));
   OrderedJson rows = OrderedJson::array();
   for (const int batch : {1, 4, 16, 64, 256}) {
@@ -89,6 +89,7 @@ OrderedJson Inspect(const InspectOptions& options) {
   document["dtype_bytes"] = DescribeDtypes(loaded.checkpoint.tensors);
   document["state_bytes_per_sequence"] = SsmStateBytes(config);
   document["conv_state_bytes_per_sequence"] = ConvStateBytes(config);
+  document["key_value_bytes_per_token"] = KeyValueBytes(config);
   document["layers"] = DescribeLayers(config);
   OrderedJson runtimes = OrderedJson::array();
   for (const RuntimeVerdict& v : RuntimesFor(config)) {

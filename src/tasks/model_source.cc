@@ -75,9 +75,10 @@ std::optional<NormGrouping> ParseNormGroups(const std::string& value) {
 }
 
 LoadedModel LoadModel(const ModelOptions& options) {
-  const std::optional<NormGrouping> grouping = ParseNormGroups(options.norm_groups);
+  ModelOverrides overrides{.norm_grouping = ParseNormGroups(options.norm_groups)};
+  if (options.dt_min >= 0.0) overrides.dt_min = static_cast<float>(options.dt_min);
   Checkpoint checkpoint = OpenCheckpoint(ResolveModelPath(options.model));
-  Model model = LoadModel(checkpoint, grouping);
+  Model model = LoadModel(checkpoint, overrides);
   return {std::move(checkpoint), std::move(model)};
 }
 

@@ -38,6 +38,7 @@ struct CommonOptions {
 struct ModelOptions {
   std::string model;
   std::string norm_groups = "auto";
+  double dt_min = -1.0;
 
   template <class Visit>
   void ForEach(Visit&& visit) {
@@ -45,6 +46,9 @@ struct ModelOptions {
                             true});
     visit(norm_groups,
           OptionInfo{"norm-groups", "span of the gated norm: full, grouped or auto (as trained)"});
+    visit(dt_min, OptionInfo{"dt-min",
+                             "lower limit of the step size; -1 = what the config says. For the numbers of "
+                             "Hugging Face's Zamba2 class say its time_step_min, 0.001"});
   }
 };
 

@@ -102,6 +102,7 @@ OrderedJson DescribeRun(const PruneOptions& o, const Plan& plan, const OrderedJs
   }
   return {{"model", model["content_hash"]},
           {"norm_groups", o.model.norm_groups},
+          {"dt_min", o.model.dt_min},
           {"method", o.method},
           {"variant", o.method == "taylor" ? OrderedJson(o.taylor) : OrderedJson(nullptr)},
           {"sparsity", o.sparsity},

@@ -25,7 +25,7 @@ OrderedJson MakeRandomCheckpoint(const RandomModelOptions& options) {
   const DType dtype = ParseRandomDType(options.dtype);
   ModelConfig config = ReleasedConfig(options.shape);
   if (options.layers > 0 && options.layers < config.num_layers())
-    config.blocks.resize(static_cast<size_t>(options.layers));
+    KeepFirstLayers(static_cast<int>(options.layers), config);
   if (fs::exists(options.output))
     throw Error(ErrorKind::kCannotCreate, "output exists already", {.file = options.output});
   // Made beside its final place and renamed when whole.

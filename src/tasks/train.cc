@@ -55,6 +55,10 @@ ModelConfig ConfigOf(const TrainOptions& o, const Tokenizer& tokenizer) {
                 {.file = o.config, .expected = known + "or a config.json"});
   }
   ModelConfig config = ParseConfig(LoadJson(o.config), o.config);
+  if (config.family != Family::kMamba2) {
+    throw Error(ErrorKind::kUnsupported, "only Mamba2 models can be trained",
+                {.file = o.config, .expected = "mamba2", .actual = std::string(NameOf(config.family))});
+  }
   config.layout = Layout::kHuggingFace;  // what is written
   CheckVocabulary(tokenizer, config, o.config);
   return config;

@@ -59,8 +59,7 @@ Draw RuleFor(std::string_view name) {
 ParameterLayout MakeParameterLayout(const ModelConfig& config) {
   GHOST_CHECK(config.layout == Layout::kHuggingFace);
   ParameterLayout layout;
-  ModelWeights none;
-  none.blocks.resize(static_cast<size_t>(config.num_layers()));
+  ModelWeights none(config);
   ForEachTensor(none, config, [&](Tensor&, const TensorRow& row) {
     const int64_t count = row.shape.NumElements();
     layout.rows.push_back({row.name, row.shape, layout.size, count, row.shape.rank() >= 2});
@@ -72,8 +71,7 @@ ParameterLayout MakeParameterLayout(const ModelConfig& config) {
 ModelWeights ViewWeights(const ParameterLayout& layout, const ModelConfig& config,
                          const std::shared_ptr<const Buffer>& memory) {
   GHOST_CHECK(memory->size() >= layout.size);
-  ModelWeights weights;
-  weights.blocks.resize(static_cast<size_t>(config.num_layers()));
+  ModelWeights weights(config);
   size_t next = 0;
   ForEachTensor(weights, config, [&](Tensor& slot, const TensorRow& row) {
     const auto* bytes = reinterpret_cast<const std::byte*>(memory->data() + layout.rows[next++].offset);

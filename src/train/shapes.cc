@@ -35,7 +35,7 @@ ModelConfig TrainingShape(std::string_view name, int vocab_size) {
   for (const NamedShape& shape : kShapes) {
     if (shape.name != name) continue;
     ModelConfig config;
-    config.family = "mamba2";
+    config.family = Family::kMamba2;
     config.d_model = shape.d_model;
     config.vocab_size = config.token_count = vocab_size;
     BlockDims dims;

@@ -21,6 +21,30 @@ inline const std::vector<std::string>& GoldenMamba2Cases() {
   return cases;
 }
 
+inline const std::vector<std::string>& GoldenZamba2Cases() {
+  static const std::vector<std::string> cases = {"z2_g1_mem1_adapter_rope", "z2_g2_mem2"};
+  return cases;
+}
+
+inline std::vector<std::string> AllGoldenCases() {
+  std::vector<std::string> cases = GoldenMamba2Cases();
+  cases.insert(cases.end(), GoldenZamba2Cases().begin(), GoldenZamba2Cases().end());
+  return cases;
+}
+
+// What the Hugging Face classes that made the cases compute: Mamba2's normalises over the full width,
+// Zamba2's has a lower limit of the step size (time_step_min, 0.001 in all cases).
+inline ModelOverrides ReferenceOverrides(const std::string& name) {
+  if (name.starts_with("z2_")) return {.dt_min = 0.001f};
+  return {.norm_grouping = NormGrouping::kFull};
+}
+
+// The same on the command line.
+inline std::vector<std::string> ReferenceFlags(const std::string& name) {
+  if (name.starts_with("z2_")) return {"--dt-min", "0.001"};
+  return {"--norm-groups", "full"};
+}
+
 // A case's expected tensors and its token ids.
 class GoldenCase {
  public:
@@ -90,8 +114,16 @@ inline double MaxMagnitude(std::span<const float> values) {
   return worst;
 }
 
-// Limits of the golden README for Mamba2 cases.
-inline constexpr double kLogitsLimit = 1e-4;  // absolute
-inline constexpr double kHiddenLimit = 1e-5;  // relative to the largest magnitude; SSM states too
+// Limits of the golden README.
+struct GoldenLimits {
+  double logits;    // absolute
+  double hidden;    // relative to the largest magnitude; SSM states too
+  double scores;    // entrywise relative
+  double gradient;  // relative to a tensor's largest magnitude
+};
+inline GoldenLimits LimitsFor(const std::string& name) {
+  if (name.starts_with("z2_")) return {.logits = 5e-4, .hidden = 5e-5, .scores = 1e-4, .gradient = 2e-4};
+  return {.logits = 1e-4, .hidden = 1e-5, .scores = 2e-5, .gradient = 2e-5};
+}
 
 }  // namespace ghost

@@ -1,0 +1,44 @@
+// Keys and values of the tokens a sequence has seen, for one layer with attention. Grows with the sequence,
+// unlike the state of a Mamba2 mixer.
+#pragma once
+
+#include <cstdint>
+
+#include "tensor/buffer.h"
+#include "tensor/view.h"
+
+namespace ghost {
+
+// Starts empty. Not shared between threads while it changes.
+class KeyValueCache {
+ public:
+  explicit KeyValueCache(int width) : width_(width) {}  // kv heads * head width
+
+  int64_t tokens() const { return tokens_; }
+  const float* keys() const { return keys_.data(); }      // (tokens, width)
+  const float* values() const { return values_.data(); }  // (tokens, width)
+
+  // Adds tokens; both (T, width). Doubles its memory when it is full.
+  void Append(ConstView keys, ConstView values);
+  void Clear() { tokens_ = 0; }  // keeps its memory
+  void CopyFrom(const KeyValueCache& other);
+
+  int64_t bytes() const { return (keys_.size() + values_.size()) * static_cast<int64_t>(sizeof(float)); }
+
+ private:
+  void Reserve(int64_t tokens);
+
+  int64_t width_;
+  int64_t tokens_ = 0;
+  Buffer keys_, values_;
+};
+
+// One sequence in a call of a layer with attention: rows [begin, begin + length) of the batch.
+struct AttentionSequence {
+  int64_t begin = 0;
+  int64_t length = 0;
+  const KeyValueCache* past = nullptr;  // what came before; null: nothing
+  KeyValueCache* own = nullptr;         // gains the new tokens; null: they are forgotten
+};
+
+}  // namespace ghost
