@@ -115,6 +115,27 @@ TEST_F(TrainCliTest, RecallDocumentsTakeTheirShare) {
   EXPECT_NEAR(document["epochs"].get<double>(), 30 / windows, 0.02);
 }
 
+// A model is halved and learns on: it begins where pruning left it and ends better.
+TEST_F(TrainCliTest, GoesOnFromAPrunedModel) {
+  const std::string dense = dir_.File("dense"), half = dir_.File("half"), healed = dir_.File("healed");
+  ASSERT_EQ(Train(dense, {{"--dtype", "f32"}}).exit_code, 0);
+  ASSERT_EQ(RunGhost({"prune", dense, "--method", "random", "--sparsity", "0.5", "--output", half}).exit_code,
+            0);
+  const RunResult run =
+      Train(healed, {{"--init", half}, {"--config", "tiny"}, {"--lr", "0.003"}}, {"--json"});
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  const Json document = ParseJson(run.out, "stdout");
+  EXPECT_EQ(document["settings"]["config"]["state_size"], 4);
+  EXPECT_THAT(document["settings"]["init"].get<std::string>(), HasSubstr("half, xxh3"));
+  const auto nll = [&](const std::string& model) {
+    const RunResult eval = RunGhost({"eval", model, "--task", "perplexity", "--data", corpus_, "--max-length",
+                                     "32", "--limit", "20", "--json", "--quiet"});
+    return ParseJson(eval.out, "stdout")["results"][0]["nll_per_token"].get<double>();
+  };
+  EXPECT_NEAR(document["loss_curve"][0]["loss"].get<double>(), nll(half), 0.3);  // other windows
+  EXPECT_LT(nll(healed), nll(half));
+}
+
 TEST_F(TrainCliTest, BadRequestsAreRefusedBeforeAnythingIsDone) {
   const std::string out = dir_.File("model");
   EXPECT_EQ(Train(out, {{"--config", "enormous"}}).exit_code, 66);
@@ -124,7 +145,8 @@ TEST_F(TrainCliTest, BadRequestsAreRefusedBeforeAnythingIsDone) {
   EXPECT_EQ(Train(out, {{"--corpus", "no-such.txt"}}).exit_code, 66);
   EXPECT_EQ(Train(out, {{"--recall-fraction", "1.5"}}).exit_code, 64);
   EXPECT_EQ(Train(out, {{"--recall-first", "1000"}}).exit_code, 64);
-  EXPECT_EQ(Train(out, {{"--init", "zeros"}}).exit_code, 64);
+  EXPECT_EQ(Train(out, {{"--init", "zeros"}}).exit_code, 64);                        // with --config
+  EXPECT_EQ(Train(out, {{"--init", "zeros"}, {"--config", "tiny"}}).exit_code, 66);  // no such model
   EXPECT_FALSE(DirectoryExists(out));
   EXPECT_FALSE(DirectoryExists(out + ".state"));
 }

@@ -14,20 +14,18 @@
 #include "base/progress.h"
 #include "report/line_chart.h"
 #include "tasks/document.h"
-#include "tasks/model_source.h"
 #include "tasks/random_model.h"
+#include "tasks/train_start.h"
 #include "text/recall.h"
 #include "text/text_file.h"
 #include "text/tokenizer.h"
 #include "train/corpus.h"
-#include "train/shapes.h"
 #include "train/trainer.h"
 #include "train/write_model.h"
 
 namespace ghost {
 namespace {
 
-constexpr int kVocabMultiple = 16;  // a named shape's vocabulary is the tokenizer's, rounded up to this
 constexpr size_t kCurvePoints = 500;
 
 std::string NameOfFile(const std::string& path) { return std::filesystem::path(path).filename().string(); }
@@ -41,27 +39,6 @@ std::string StateOf(const TrainOptions& o) {
 
 std::string HashOf(std::span<const int32_t> ids) {
   return fmt::format("xxh3:{:016x}", XXH3_64bits(ids.data(), ids.size_bytes()));
-}
-
-ModelConfig ConfigOf(const TrainOptions& o, const Tokenizer& tokenizer) {
-  if (IsTrainingShape(o.config)) {
-    const int size = tokenizer.vocab_size();
-    return TrainingShape(o.config, (size + kVocabMultiple - 1) / kVocabMultiple * kVocabMultiple);
-  }
-  if (!FileExists(o.config)) {
-    std::string known;
-    for (const std::string& name : TrainingShapeNames()) known += name + ", ";
-    throw Error(ErrorKind::kNotFound, "no such shape and no such file",
-                {.file = o.config, .expected = known + "or a config.json"});
-  }
-  ModelConfig config = ParseConfig(LoadJson(o.config), o.config);
-  if (config.family != Family::kMamba2) {
-    throw Error(ErrorKind::kUnsupported, "only Mamba2 models can be trained",
-                {.file = o.config, .expected = "mamba2", .actual = std::string(NameOf(config.family))});
-  }
-  config.layout = Layout::kHuggingFace;  // what is written
-  CheckVocabulary(tokenizer, config, o.config);
-  return config;
 }
 
 std::vector<int32_t> LoadTokens(const Tokenizer& tokenizer, const std::string& path, const char* label) {
@@ -119,15 +96,10 @@ OrderedJson DescribeValidations(const std::vector<ValidationPoint>& points, cons
   return list;
 }
 
-Initialization InitializationFromName(const std::string& name) {
-  if (name == "mamba2") return Initialization::kMamba2;
-  if (name == "mimetic") return Initialization::kMimetic;
-  throw Error(ErrorKind::kUsage, "bad value of --init", {.expected = "mamba2 or mimetic", .actual = name});
-}
-
-TrainerSettings SettingsOf(const TrainOptions& o) {
+TrainerSettings SettingsOf(const TrainOptions& o, const TrainStart& start) {
   TrainerSettings s;
-  s.init = InitializationFromName(o.init);
+  s.init = start.init;
+  if (start.model) s.start = &start.model->model.weights();
   s.schedule = {.peak = o.lr, .floor = o.lr_floor, .warmup = o.warmup, .steps = o.steps};
   s.adamw.weight_decay = o.weight_decay;
   s.length = o.length;
@@ -150,11 +122,11 @@ std::string DrawCurve(const OrderedJson& document) {
 }
 
 // Everything the weights depend on; what a state must agree with to be resumed.
-OrderedJson DescribeRun(const TrainOptions& o, const ModelConfig& config, const std::vector<int32_t>& tokens,
+OrderedJson DescribeRun(const TrainOptions& o, const TrainStart& start, const std::vector<int32_t>& tokens,
                         const Validation& v) {
-  return {{"config", MakeHuggingFaceConfig(config)},
+  return {{"config", MakeHuggingFaceConfig(start.config)},
           {"corpus", {{"file", NameOfFile(o.corpus)}, {"tokens", tokens.size()}, {"ids", HashOf(tokens)}}},
-          {"init", o.init},
+          {"init", start.name},
           {"recall_fraction", o.recall_fraction},
           {"recall_first", o.recall_first},
           {"validation", {{"file", NameOfFile(o.validation)}, {"ids", HashOf(v.windows)}}},
@@ -246,7 +218,6 @@ std::string CommandOf(const TrainOptions& options) {
 OrderedJson Train(const TrainOptions& options) {
   const Timer timer;
   CheckOptions(options);
-  const TrainerSettings settings = SettingsOf(options);
   const DType dtype = ParseRandomDType(options.dtype);
   CheckNewDirectory(options.output, options.force);
   const std::string state = StateOf(options);
@@ -255,14 +226,15 @@ OrderedJson Train(const TrainOptions& options) {
                 {.file = state, .hint = "--resume goes on with it, --force begins anew"});
   }
   const Tokenizer tokenizer = LoadTokenizer(options.tokenizer);
-  const ModelConfig config = ConfigOf(options, tokenizer);
+  const TrainStart start = LoadTrainStart(options, tokenizer);
+  const ModelConfig& config = start.config;
   std::vector<int32_t> tokens = LoadTokens(tokenizer, options.corpus, "tokenize");
   const Validation validation = LoadValidation(options, tokenizer);
-  const OrderedJson run = DescribeRun(options, config, tokens, validation);
+  const OrderedJson run = DescribeRun(options, start, tokens, validation);
   CorpusWindows corpus(std::move(tokens), options.length, options.seed);
   GeneratedWindows recall(RecallGenerator(tokenizer, options.seed), tokenizer.eos_id(), options.seed);
   MixedWindows source(corpus, recall, options.recall_fraction, options.recall_first * options.batch);
-  Trainer trainer(config, settings, source);
+  Trainer trainer(config, SettingsOf(options, start), source);
   if (options.resume && DirectoryExists(state)) trainer.Load(state, run);
   RunSteps(options, trainer, validation, run);
 

@@ -41,7 +41,9 @@ struct TrainOptions {
     visit(corpus, OptionInfo{"corpus", "text to learn from: UTF-8, plain or packed with gzip or xz",
                              Place::kFlag, true});
     visit(tokenizer, OptionInfo{"tokenizer", "tokenizer.json, or a directory with one", Place::kFlag, true});
-    visit(config, OptionInfo{"config", "tiny, tiny-g4, tiny-192, tiny-128, or a config.json of a Mamba2"});
+    visit(config, OptionInfo{"config",
+                             "tiny, tiny-g4, tiny-192, tiny-128, or a config.json of a Mamba2; not with a "
+                             "model to go on from"});
     visit(output, OptionInfo{"output", "directory to make", Place::kFlag, true});
     visit(steps, OptionInfo{"steps", "updates of the weights"});
     visit(batch, OptionInfo{"batch", "windows of an update"});
@@ -53,8 +55,9 @@ struct TrainOptions {
     visit(weight_decay,
           OptionInfo{"weight-decay", "of matrices; norms, biases, A_log, D, dt_bias have none"});
     visit(clip, OptionInfo{"clip", "largest gradient norm; 0 = any"});
-    visit(init,
-          OptionInfo{"init", "initial weights: mamba2, or mimetic, with which small models learn to recall"});
+    visit(init, OptionInfo{"init",
+                           "initial weights: mamba2; mimetic, with which small models learn to recall; or a "
+                           "model to go on from, dense or pruned"});
     visit(recall_fraction, OptionInfo{"recall-fraction", "share of windows made of recall documents"});
     visit(recall_first, OptionInfo{"recall-first", "steps at the beginning with recall documents alone"});
     visit(validation, OptionInfo{"validation", "text to measure on, never learnt from"});

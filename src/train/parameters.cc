@@ -1,5 +1,6 @@
 #include "train/parameters.h"
 
+#include <algorithm>
 #include <cmath>
 #include <string_view>
 
@@ -91,6 +92,16 @@ ModelGradients ViewGradients(const ParameterLayout& layout, const ModelConfig& c
   });
   if (config.tied_head) gradients.head = gradients.embedding;
   return gradients;
+}
+
+void CopyParameters(const ParameterLayout& layout, const ModelConfig& config, const ModelWeights& weights,
+                    float* memory) {
+  size_t next = 0;
+  ForEachTensor(weights, config, [&](const Tensor& tensor, const TensorRow&) {
+    const ParameterRow& row = layout.rows[next++];
+    GHOST_CHECK(tensor.shape() == row.shape);
+    std::ranges::copy(ToFloats(tensor), memory + row.offset);
+  });
 }
 
 void InitializeParameters(const ParameterLayout& layout, const ModelConfig& config, uint64_t seed,

@@ -42,4 +42,9 @@ ModelGradients ViewGradients(const ParameterLayout& layout, const ModelConfig& c
 void InitializeParameters(const ParameterLayout& layout, const ModelConfig& config, uint64_t seed,
                           float* memory);
 
+// The weights of a model of this configuration, widened. They hold A_log, so they are not those of a GGUF
+// file.
+void CopyParameters(const ParameterLayout& layout, const ModelConfig& config, const ModelWeights& weights,
+                    float* memory);
+
 }  // namespace ghost

@@ -27,6 +27,10 @@ const TrainerSettings& Checked(const TrainerSettings& s) {
 std::shared_ptr<Buffer> MakeInitialWeights(const ParameterLayout& layout, const ModelConfig& config,
                                            const TrainerSettings& settings) {
   auto weights = std::make_shared<Buffer>(layout.size);
+  if (settings.start) {
+    CopyParameters(layout, config, *settings.start, weights->data());
+    return weights;
+  }
   InitializeParameters(layout, config, settings.seed, weights->data());
   if (settings.init == Initialization::kMimetic) MakeMimetic(layout, config, weights->data());
   return weights;

@@ -26,6 +26,7 @@ struct TrainerSettings {
   double clip = 1.0;        // largest gradient norm; 0 = none
   uint64_t seed = 42;       // of the weights
   Initialization init = Initialization::kMamba2;
+  const ModelWeights* start = nullptr;  // weights to go on from instead; needed by the constructor only
 };
 
 struct ValidationPoint {
