@@ -15,7 +15,9 @@
 #include <limits>
 
 #include "kernels/block_product-inl.h"
+#include "kernels/row_stride.h"
 #include "kernels/transpose-inl.h"
+#include "kernels/vector_loop-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace ghost {
@@ -36,29 +38,13 @@ HWY_INLINE int NumLanes() { return static_cast<int>(hn::Lanes(D())); }
 // Whole vectors on every target. Copies of rows are padded to it with zeros: products then have no odd
 // columns.
 HWY_INLINE int Padded(int count) { return (count + 15) / 16 * 16; }
-// From row to row of such copies: an odd number of cache lines, so that a column spreads over all cache sets.
-HWY_INLINE int64_t RowStride(int d) { return ((d + 15) / 16 | 1) * 16; }
-
-// to[i] = factor * from[i]; may be the same.
-HWY_INLINE void ScaleRow(const float* from, float factor, int count, float* to) {
-  const D d;
-  const int L = NumLanes();
-  const V f = hn::Set(d, factor);
-  int i = 0;
-  for (; i + L <= count; i += L) hn::StoreU(hn::Mul(f, hn::LoadU(d, from + i)), d, to + i);
-  for (; i < count; ++i) to[i] = factor * from[i];
-}
 
 // to += or = factor * from, dim values.
 HWY_INLINE void AddRow(const float* from, float factor, int dim, bool add, float* to) {
   if (!add) return ScaleRow(from, factor, dim, to);
-  const D d;
-  const V f = hn::Set(d, factor);
-  int i = 0;
-  for (; i + NumLanes() <= dim; i += NumLanes()) {
-    hn::StoreU(hn::MulAdd(f, hn::LoadU(d, from + i), hn::LoadU(d, to + i)), d, to + i);
-  }
-  for (; i < dim; ++i) to[i] += factor * from[i];
+  ForEachVector(dim, [&](auto d, int64_t i) HWY_ATTR {
+    hn::StoreU(hn::MulAdd(hn::Set(d, factor), hn::LoadU(d, from + i), hn::LoadU(d, to + i)), d, to + i);
+  });
 }
 
 // factor * rows of dim floats, padded.

@@ -11,6 +11,8 @@
 // After highway.h, once per target.
 #include <hwy/contrib/math/math-inl.h>
 
+#include "kernels/vector_loop-inl.h"
+
 HWY_BEFORE_NAMESPACE();
 namespace ghost {
 namespace HWY_NAMESPACE {
@@ -71,22 +73,14 @@ HWY_INLINE void GeluGateBackwardVector(D d, const float* x, const float* gate, c
 }
 
 HWY_ATTR void GeluGateRowTarget(const float* x, const float* gate, int64_t count, float* out) {
-  const hn::CappedTag<float, 16> d;
-  const hn::CappedTag<float, 1> d1;
-  const int64_t L = static_cast<int64_t>(hn::Lanes(d));
-  int64_t i = 0;
-  for (; i + L <= count; i += L) GeluGateVector(d, x + i, gate + i, out + i);
-  for (; i < count; ++i) GeluGateVector(d1, x + i, gate + i, out + i);
+  ForEachVector(count, [&](auto d, int64_t i) HWY_ATTR { GeluGateVector(d, x + i, gate + i, out + i); });
 }
 
 HWY_ATTR void GeluGateBackwardRowTarget(const float* x, const float* gate, const float* dout, int64_t count,
                                         float* dx, float* dgate) {
-  const hn::CappedTag<float, 16> d;
-  const hn::CappedTag<float, 1> d1;
-  const int64_t L = static_cast<int64_t>(hn::Lanes(d));
-  int64_t i = 0;
-  for (; i + L <= count; i += L) GeluGateBackwardVector(d, x + i, gate + i, dout + i, dx + i, dgate + i);
-  for (; i < count; ++i) GeluGateBackwardVector(d1, x + i, gate + i, dout + i, dx + i, dgate + i);
+  ForEachVector(count, [&](auto d, int64_t i) HWY_ATTR {
+    GeluGateBackwardVector(d, x + i, gate + i, dout + i, dx + i, dgate + i);
+  });
 }
 
 }  // namespace

@@ -14,6 +14,8 @@
 // After highway.h, once per target.
 #include <hwy/contrib/math/math-inl.h>
 
+#include "kernels/vector_loop-inl.h"
+
 HWY_BEFORE_NAMESPACE();
 namespace ghost {
 namespace HWY_NAMESPACE {
@@ -22,18 +24,6 @@ namespace {
 namespace hn = hwy::HWY_NAMESPACE;
 
 using D = hn::CappedTag<float, 16>;
-using D1 = hn::CappedTag<float, 1>;
-
-// body(tag, i) for every vector of [0, count), then for the single values that are left.
-template <class Body>
-HWY_INLINE void ForEachVector(int64_t count, const Body& body) {
-  const D d;
-  const D1 d1;
-  const int64_t L = static_cast<int64_t>(hn::Lanes(d));
-  int64_t i = 0;
-  for (; i + L <= count; i += L) body(d, i);
-  for (; i < count; ++i) body(d1, i);
-}
 
 // 1 / (1 + exp(-v)); see silu-inl.h for the limit.
 template <class Tag, class V>

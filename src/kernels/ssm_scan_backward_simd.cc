@@ -24,6 +24,7 @@
 
 #include "kernels/block_product-inl.h"
 #include "kernels/transpose-inl.h"
+#include "kernels/vector_loop-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace ghost {
@@ -63,16 +64,6 @@ HWY_INLINE float Dot(const float* HWY_RESTRICT a, const float* HWY_RESTRICT b, i
   float total = hn::GetLane(hn::SumOfLanes(d, sum));
   for (; i < count; ++i) total += a[i] * b[i];
   return total;
-}
-
-// to[i] = factor * from[i]; may be the same.
-HWY_INLINE void Scale(const float* from, float factor, int64_t count, float* to) {
-  const D d;
-  const int L = NumLanes();
-  const V f = hn::Set(d, factor);
-  int64_t i = 0;
-  for (; i + L <= count; i += L) hn::StoreU(hn::Mul(f, hn::LoadU(d, from + i)), d, to + i);
-  for (; i < count; ++i) to[i] = factor * from[i];
 }
 
 // ---- Before the heads
@@ -165,7 +156,7 @@ HWY_INLINE void InputGradients(const HeadChunk& in, const float* weights, const 
   const int length = in.group.length;
   BlockProduct({length, in.P, in.group.N}, {in.group.b, in.group.b_stride, 1}, in.gamma, in.P, dxs, row);
   for (int s = 0; s < length; ++s) {
-    Scale(dxs + s * row, decays.to_end[s], in.P, dxs + s * row);
+    ScaleRow(dxs + s * row, decays.to_end[s], in.P, dxs + s * row);
     decays.into_state[s] = decays.dt[s] * Dot(in.x + s * in.x_stride, dxs + s * row, in.P);
   }
   BlockProduct({length, in.P, length, Triangle::kLeftTurned, /*add=*/true}, {weights, 1, kRow}, dy, row, dxs,
@@ -214,7 +205,7 @@ HWY_ATTR void ScanChunkBackwardTarget(const HeadChunk& in, float* scratch) {
   FillDecays(in, decays);
   for (int t = 0; t < length; ++t) {
     std::copy_n(in.dy + t * in.dy_stride, P, dy + t * row);
-    Scale(dy + t * row, decays.from_start[t], P, scaled_dy + t * row);
+    ScaleRow(dy + t * row, decays.from_start[t], P, scaled_dy + t * row);
   }
   TransposeBlock(in.x, in.x_stride, length, P, turned_x, kRow);
   TransposeBlock(scaled_dy, row, length, P, turned_dy, kRow);
@@ -232,7 +223,7 @@ HWY_ATTR void ScanChunkBackwardTarget(const HeadChunk& in, float* scratch) {
   InputGradients(in, weights, dy, row, decays, dxs);
   const float whole = decays.from_start[length - 1];
   FinishHead(in, decays, whole * Dot(in.gamma, in.state, states), dxs, row);
-  Scale(in.gamma, whole, states, in.gamma);
+  ScaleRow(in.gamma, whole, states, in.gamma);
   BlockProduct({in.group.N, P, length, Triangle::kNone, /*add=*/true}, {in.group.turned_c, Q, 1}, scaled_dy,
                row, in.gamma, P);
 }

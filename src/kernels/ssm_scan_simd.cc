@@ -10,6 +10,8 @@
 
 #include <algorithm>
 
+#include "kernels/row_stride.h"
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/ssm_scan_simd.cc"
 #include <hwy/foreach_target.h>
@@ -30,10 +32,6 @@ constexpr double kMinScale = 1e-12;
 
 using D = hn::CappedTag<float, kMaxLanes>;
 using V = hn::Vec<D>;
-
-// Rows of b and c in scratch are an odd number of cache lines apart: a column of them then spreads over all
-// sets of the first-level cache.
-HWY_INLINE int64_t RowStride(int N) { return ((N + 15) / 16 | 1) * 16; }
 
 // Tokens [begin, end) share one alpha; the state is multiplied by `scale` before the first of them.
 struct Segment {
