@@ -39,7 +39,8 @@ double SumInOrder(const std::vector<double>& values) {
 BackwardPass::BackwardPass(const Model& model, const GradientRequest& request, KeepPolicy policy)
     : model_(model), request_(request), policy_(policy) {
   for (const auto& layer : model.layers()) {
-    if (!layer->mixer()) throw Error(ErrorKind::kUnsupported, "gradients are only known for Mamba2 blocks");
+    if (!layer->mixer())
+      throw Error(ErrorKind::kUnsupported, "gradients are only known for layers with a Mamba2 mixer");
   }
   memory_.resize(policy == KeepPolicy::kActivations ? model.layers().size() : 1);
 }

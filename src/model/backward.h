@@ -48,7 +48,8 @@ using GradientSink = std::function<void(int layer, const BlockGradients& gradien
 // on the number of threads.
 class BackwardPass {
  public:
-  // A model with layers other than Mamba2 blocks is Error(kUnsupported).
+  // A model with a layer that has no Mamba2 mixer is Error(kUnsupported). The weights of shared blocks get no
+  // gradients; what comes through them does.
   explicit BackwardPass(const Model& model, const GradientRequest& request = {},
                         KeepPolicy policy = KeepPolicy::kInputs);
 

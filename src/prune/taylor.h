@@ -29,7 +29,7 @@ struct TaylorScores {
 };
 
 // Scores every layer of the dense model in one sweep, one sample at a time. Each sample needs two tokens;
-// there must be one sample at least (Error(kUsage)). Layers other than Mamba2 blocks are Error(kUnsupported).
+// there must be one sample at least (Error(kUsage)). Layers without a Mamba2 mixer are Error(kUnsupported).
 // After each sample `progress`, if given, hears how many are done; it may throw to stop. Memory:
 // BackwardPass' and, for kAbs, one float per weight in the rows of B and C.
 TaylorScores ScoreTaylor(const Model& model, std::span<const std::vector<int32_t>> samples,
