@@ -23,6 +23,7 @@ packages=(
   "libssl-dev:SHA-256 in tests"
   "bubblewrap:the sandbox in which humaneval's programs run (optional at run time)"
   "python3:runs those programs"
+  "fortunes:English text for the demo"
   "jq:reads results in scripts"
   "libgtest-dev:tests"
   "libgmock-dev:tests"
