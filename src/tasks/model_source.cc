@@ -57,11 +57,12 @@ std::string ResolveModelPath(const std::string& argument) {
   const auto executable = std::filesystem::read_symlink("/proc/self/exe", ignored);
   const std::filesystem::path root =
       models ? std::filesystem::path(models) : executable.parent_path().parent_path() / "models";
-  const std::string path = (root / "tiny").string();
+  const std::string path = (root / argument).string();
   if (!DirectoryExists(path)) {
-    throw Error(ErrorKind::kNotFound, "the model `tiny` is not there",
+    throw Error(ErrorKind::kNotFound, "the model `" + argument + "` is not there",
                 {.file = path,
-                 .hint = "give a checkpoint directory, or set GHOST_MODELS to the folder that holds tiny"});
+                 .hint = "for a directory of that name here say ./" + argument +
+                         "; GHOST_MODELS may name the folder of the models"});
   }
   return path;
 }
