@@ -4,6 +4,7 @@
 # Usage: ./demo.sh [FILE]   FILE: English text of your own to calibrate and measure on (100 kB or more)
 set -euo pipefail
 cd "$(dirname "$0")"
+export LC_ALL=C.UTF-8  # numbers with points
 tools/setup.sh
 cmake --preset release >/dev/null
 cmake --build --preset release --target ghost
