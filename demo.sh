@@ -3,6 +3,7 @@
 # ways, and shows what that costs and what it brings.
 # Usage: ./demo.sh [FILE]   FILE: English text of your own to calibrate and measure on (100 kB or more)
 set -euo pipefail
+[ $# -eq 0 ] || set -- "$(realpath -m -- "$1")"  # before the folder changes
 cd "$(dirname "$0")"
 export LC_ALL=C.UTF-8  # numbers with points
 tools/setup.sh
