@@ -59,8 +59,7 @@ struct SharedBlockDims {
   int mlp_width = 0;                // F
   int adapter_rank = 0;             // of what each hybrid layer adds to the shared projections
   bool attention_adapters = false;  // q, k and v too; gate_up always
-  bool mlp_bias = false;
-  double rope_theta = 0.0;  // 0: no position embedding
+  double rope_theta = 0.0;          // 0: no position embedding
 
   int query_width() const { return num_heads * head_dim; }
   int kv_width() const { return num_kv_heads * head_dim; }
@@ -79,7 +78,7 @@ struct ModelConfig {
   float dt_min = 0.0f;          // clamp of the step size; (0, inf) is none
   float dt_max = std::numeric_limits<float>::infinity();
   bool tied_head = true;
-  bool projection_bias = false;
+  bool projection_bias = false;  // of the mixers, and of the MLP of shared blocks
   bool conv_bias = true;
   NormGrouping norm_grouping = NormGrouping::kGrouped;
   std::vector<BlockDims> blocks;   // one per layer

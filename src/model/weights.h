@@ -135,7 +135,7 @@ void ForEachSharedTensor(Block& w, const ModelConfig& config, int number, Visit&
   row(w.mlp_norm, "pre_ff_layernorm.weight", {M});
   row(w.gate_up, "feed_forward.gate_up_proj.weight", {2 * F, M});
   row(w.down, "feed_forward.down_proj.weight", {M, F});
-  if (!d.mlp_bias) return;
+  if (!config.projection_bias) return;
   row(w.gate_up_bias, "feed_forward.gate_up_proj.bias", {2 * F});
   row(w.down_bias, "feed_forward.down_proj.bias", {M});
 }

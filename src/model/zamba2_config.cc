@@ -105,7 +105,6 @@ SharedBlockDims ReadSharedBlock(const Json& json, int64_t d_model, const std::st
   s.adapter_rank = read({"adapter_rank", "lora_rank"}, 128);
   s.attention_adapters = JsonBool(
       json, SpellingIn(json, {"use_shared_attention_adapter", "use_shared_attention_lora"}), false, file);
-  s.mlp_bias = JsonBool(json, "add_bias_linear", false, file);
   s.rope_theta = ReadRopeTheta(json, file);
   if (2 * d_model % s.num_heads != 0) {
     ThrowInconsistentConfig(file, "num_attention_heads", fmt::format("a divisor of {}", 2 * d_model),
