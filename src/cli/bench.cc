@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "base/units.h"
 #include "cli/run.h"
-#include "cli/units.h"
 #include "cli/verbs.h"
 
 namespace ghost {

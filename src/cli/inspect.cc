@@ -2,8 +2,8 @@
 
 #include <string>
 
+#include "base/units.h"
 #include "cli/run.h"
-#include "cli/units.h"
 #include "cli/verbs.h"
 #include "tasks/inspect.h"
 

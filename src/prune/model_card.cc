@@ -3,21 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <set>
 
+#include "base/file_name.h"
 #include "model/cost.h"
 #include "model/runtime_support.h"
 
 namespace ghost {
 namespace {
-
-// "my/models/mamba2-130m/" -> "mamba2-130m": a card is read by strangers.
-std::string LastPart(const std::string& path) {
-  std::filesystem::path name(path);
-  if (!name.has_filename()) name = name.parent_path();
-  return name.filename().string();
-}
 
 std::string Megabytes(int64_t bytes) { return fmt::format("{:.2f} MB", static_cast<double>(bytes) / 1e6); }
 
@@ -32,7 +25,7 @@ std::string StateSizes(const ModelConfig& config) {
 }
 
 std::string WhatItIs(const ModelCardFacts& f) {
-  const std::string base = LastPart(f.base_model);
+  const std::string base = FileName(f.base_model);
   if (f.edits_weights) {
     return fmt::format(
         "{} with single weights of the state's input and output rows (B and C of `in_proj`) set to zero and "
@@ -102,7 +95,7 @@ int64_t AllChannels(const ModelConfig& config) {
 }  // namespace
 
 std::string MakeModelCard(const ModelCardFacts& f) {
-  const std::string base = LastPart(f.base_model);
+  const std::string base = FileName(f.base_model);
   const int64_t kept = NumKept(f.mask), all = AllChannels(f.before);
   const double dropped = f.edits_weights ? f.sparsity : DroppedShare(f.mask, f.before);
   std::string card = "---\ntags:\n- mamba2\n- pruned\n- ghost\n---\n\n";

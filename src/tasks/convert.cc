@@ -9,6 +9,7 @@
 #include "base/atomic_directory.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/file_name.h"
 #include "base/json_edit.h"
 #include "io/gguf_writer.h"
 #include "io/safetensors.h"
@@ -137,8 +138,7 @@ std::string WriteGguf(Job& job) {
     }
   } else {
     keys = MakeGgufKeys(source.config, job.matrix_type());
-    const std::string name = std::filesystem::path(source.path).lexically_normal().filename().string();
-    if (!name.empty()) keys.emplace_back("general.name", name);
+    keys.emplace_back("general.name", FileName(source.path));
     AddTokenizerKeys(job, keys);
   }
   if (const std::string ghost = GhostDocument(job); !ghost.empty()) {

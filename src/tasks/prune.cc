@@ -5,6 +5,7 @@
 #include <charconv>
 
 #include "base/error.h"
+#include "base/file_name.h"
 #include "base/interrupt.h"
 #include "base/progress.h"
 #include "model/cost.h"
@@ -185,9 +186,8 @@ OrderedJson DescribeLayers(const std::vector<LayerOutcome>& layers, const ModelC
 
 std::string CalibrationText(const OrderedJson& described) {
   if (described.is_null()) return "none";
-  const std::string source = described["source"].get<std::string>();
   return fmt::format("{} x {} tokens of {}", described["samples"].get<int64_t>(),
-                     described["length"].get<int64_t>(), source.substr(source.find_last_of('/') + 1));
+                     described["length"].get<int64_t>(), FileName(described["source"].get<std::string>()));
 }
 
 }  // namespace

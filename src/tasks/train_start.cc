@@ -1,9 +1,8 @@
 #include "tasks/train_start.h"
 
-#include <filesystem>
-
 #include "base/error.h"
 #include "base/file.h"
+#include "base/file_name.h"
 #include "train/shapes.h"
 
 namespace ghost {
@@ -57,8 +56,7 @@ TrainStart LoadTrainStart(const TrainOptions& o, const Tokenizer& tokenizer) {
     start.config = start.model->model.config();
     CheckTrainable(start.config, o.init);
     CheckVocabulary(tokenizer, start.config, o.init);
-    start.name = std::filesystem::path(o.init).filename().string() + ", " +
-                 ContentHash(start.model->checkpoint.tensors);
+    start.name = FileName(o.init) + ", " + ContentHash(start.model->checkpoint.tensors);
   }
   start.config.layout = Layout::kHuggingFace;  // what is written
   return start;
