@@ -282,16 +282,18 @@ TEST(Cli, TokenIdsOutsideTheVocabularyAreNamed) {
   EXPECT_FALSE(std::filesystem::exists(dir.File("out")));
 }
 
-TEST(Cli, RandomModelLoadsAndBenchComparesTwo) {
+TEST(Cli, RandomModelLoadsAndBenchComparesThree) {
   const TempDir dir;
   const std::string model = dir.File("random");
   ASSERT_EQ(
       RunGhost({"random-model", "--shape", "mamba2-130m", "--layers", "1", "--output", model}).exit_code, 0);
   EXPECT_EQ(RunJson({"inspect", model})["num_layers"], 1);
-  const Json bench = RunJson({"bench", kBf16Case, "--compare", model, "--batch", "1,2", "--prefill", "8",
-                              "--decode", "2", "--repeats", "2", "--quiet"});
+  const Json bench = RunJson({"bench", "--compare", model, "--compare", kBf16Case, kBf16Case, "--batch",
+                              "1,2", "--prefill", "8", "--decode", "2", "--repeats", "2", "--quiet"});
   ExpectDocument(bench, "ghost.bench/1");
-  EXPECT_EQ(bench["rows"].size(), 6u);  // prefill and two batches, two models each
+  EXPECT_EQ(bench["rows"].size(), 9u);  // prefill and two batches, three models each
+  ASSERT_EQ(bench["compared_with"].size(), 2u);
+  EXPECT_EQ(bench["compared_with"][0]["path"], model);
   for (const char* limit :
        {"fma_gflops", "gemm_gflops", "read_gbytes_per_second", "update_gbytes_per_second"}) {
     EXPECT_GT(bench["limits"][limit].get<double>(), 0.0) << limit;

@@ -1,4 +1,4 @@
-// Prefill and decode speed of one model, or of two in turn, beside what the machine could do at best.
+// Prefill and decode speed of one model, or of several in turn, beside what the machine could do at best.
 #pragma once
 
 #include <cstdint>

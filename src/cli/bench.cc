@@ -41,9 +41,11 @@ void PrintCalibration(const OrderedJson& d) {
 void PrintBench(const OrderedJson& d) {
   if (d.contains("calibration")) return PrintCalibration(d);
   const OrderedJson& limits = d["limits"];
-  const bool compared = d.contains("compared_with");
+  const bool compared = !d["compared_with"].empty();
   fmt::print("model      {}\n", d["model"]["path"].get<std::string>());
-  if (compared) fmt::print("against    {}\n", d["compared_with"]["path"].get<std::string>());
+  for (const auto& other : d["compared_with"]) {
+    fmt::print("against    {}\n", other["path"].get<std::string>());
+  }
   fmt::print(
       "machine    {}, {} threads: FMA {:.0f} GFLOP/s, GEMM {:.0f} GFLOP/s, read {:.1f} GB/s, in-place {:.1f} "
       "GB/s\n\n",
@@ -55,14 +57,14 @@ void PrintBench(const OrderedJson& d) {
   double first_speed = 0.0;
   for (const auto& row : d["rows"]) {
     const double speed = row["tokens_per_second"].get<double>();
-    const bool second = row["model"].get<int>() == 1;
-    if (!second) first_speed = speed;
+    const bool first = row["model"].get<int>() == 0;
+    if (first) first_speed = speed;
     const double spread = row["seconds_stddev"].get<double>() / row["seconds_mean"].get<double>();
     fmt::print("{:<8} {:>5} {:>7}  {:>10.1f} {:>8.1f}%  {:>9.1f} {:>7.1f}  {}{}\n",
-               second ? "" : row["phase"].get<std::string>(), row["batch"].get<int64_t>(),
+               first ? row["phase"].get<std::string>() : "", row["batch"].get<int64_t>(),
                row["tokens"].get<int64_t>(), speed, 100.0 * spread, row["gflops"].get<double>(),
                row["gbytes_per_second"].get<double>(), TellingShare(row),
-               second ? fmt::format("; {:.2f}x", speed / first_speed) : "");
+               first ? "" : fmt::format("; {:.2f}x", speed / first_speed));
   }
   for (const auto& skip : d["skipped"]) {
     fmt::print("{:<8} {:>5}  skipped: {}\n", skip["phase"].get<std::string>(), skip["batch"].get<int64_t>(),

@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <string>
+#include <vector>
 
 #include "tasks/options.h"
 
@@ -20,6 +21,10 @@ void BindOptions(CLI::App& app, Options& options) {
     } else {
       option = app.add_option(info.place == Place::kPositional ? name : "--" + name, field, help);
       option->capture_default_str();
+      if constexpr (std::is_same_v<Field, std::vector<std::string>>) {
+        // --name A --name B, so that a positional may follow.
+        if (info.place == Place::kFlag) option->allow_extra_args(false);
+      }
     }
     option->required(info.required);
   });

@@ -52,7 +52,9 @@ std::vector<Contender> LoadContenders(const BenchOptions& options) {
   } else {
     contenders.push_back(LoadContender(options.model, options.norm_groups));
   }
-  if (!options.compare.empty()) contenders.push_back(LoadContender(options.compare, options.norm_groups));
+  for (const std::string& path : options.compare) {
+    contenders.push_back(LoadContender(path, options.norm_groups));
+  }
   return contenders;
 }
 
@@ -161,7 +163,10 @@ OrderedJson Bench(const BenchOptions& options) {
   OrderedJson document =
       MakeDocument("ghost.bench/1", contenders.front().described, EchoOptions(options), /*seed=*/42);
   document["commit"] = GHOST_COMMIT;
-  if (contenders.size() > 1) document["compared_with"] = contenders[1].described;
+  document["compared_with"] = OrderedJson::array();
+  for (size_t m = 1; m < contenders.size(); ++m) {
+    document["compared_with"].push_back(contenders[m].described);
+  }
   if (options.calibration) {
     document["anonymous_bytes_before"] = AnonymousRssBytes();
     document["calibration"] = BenchCalibration(

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "tasks/options.h"
 
@@ -15,7 +16,7 @@ struct BenchOptions {
   std::string norm_groups = "auto";
   std::string shape;
   std::string dtype = "f32";
-  std::string compare;
+  std::vector<std::string> compare;
   std::string batch = "1,4,16,64";
   int64_t prefill = 512;
   int64_t prefill_batch = 4;
@@ -37,7 +38,7 @@ struct BenchOptions {
           OptionInfo{"shape",
                      "random weights of a released shape: mamba2-130m, -370m, -780m, -1.3b, -2.7b, ..."});
     visit(dtype, OptionInfo{"dtype", "of the random weights: f32, f16 or bf16"});
-    visit(compare, OptionInfo{"compare", "a second model, measured in turn with the first"});
+    visit(compare, OptionInfo{"compare", "other models, measured in turn with the first"});
     visit(batch, OptionInfo{"batch", "numbers of sequences to decode at once"});
     visit(prefill, OptionInfo{"prefill", "prompt length; 0 = no prefill"});
     visit(prefill_batch, OptionInfo{"prefill-batch", "prompts in one pass"});
