@@ -61,29 +61,28 @@ done
 
 say "4. What is lost and what is gained"
 echo "(perplexity on the held-out tenth of $text; recall: share of names, numbers and lists remembered in made-up"
-echo " documents; tokens/s: 32 sequences at once; gain: against the unpruned model measured in turn with it)"
-metric() { # MODEL FILTER EVAL-OPTIONS...
-  local model=$1 filter=$2
-  shift 2
-  "$ghost" eval "$model" "$@" --json --quiet | jq -r ".results[0] | $filter"
-}
-row() { # NAME MODEL TOKENS-PER-SECOND THOSE-OF-THE-UNPRUNED-BESIDE-IT
-  local perplexity recall state
-  perplexity=$(metric "$2" .perplexity --task perplexity --data "$out/held-out.txt" --join file --max-length 512)
-  recall=$(metric "$2" '.accuracy * 100' --task recall --limit 200)
-  state=$("$ghost" inspect "$2" --json | jq -r '"\(.layers[0].state_sizes[0]) \(.state_bytes_per_sequence)"')
-  # shellcheck disable=SC2086  # two words
-  printf '%-12s %5d %16d %12.2f %8.1f %% %12.0f %8.2f\n' "$1" $state "$perplexity" "$recall" "$3" "$(jq -n "$3 / $4")"
-}
-decode() { # MODEL -> tokens/s of tiny and of MODEL
-  "$ghost" bench tiny --compare "$1" --batch 32 --prefill 0 --decode 32 --repeats 15 --json --quiet |
-    jq -r '[.rows[].tokens_per_second] | @tsv'
+echo " documents; tokens/s: 32 sequences at once, all four models measured in turn)"
+results=$out/results
+mkdir -p "$results"
+"$ghost" bench tiny "${methods[@]/#/--compare=$out/}" --batch 32 --prefill 0 --decode 32 --repeats 15 --quiet \
+  --output "$results/bench.json" >/dev/null
+row() { # NAME MODEL PLACE-IN-BENCH
+  "$ghost" inspect "$2" --json >"$results/inspect.tmp"
+  "$ghost" eval "$2" --task perplexity,recall --data "$out/held-out.txt" --join file --max-length 512 --limit 200 --quiet \
+    --output "$results/$1.json" >/dev/null
+  local cells
+  cells=$(jq -rs --argjson place "$3" '
+    .[0] as $inspect | .[1].results as $eval | [.[2].rows[].tokens_per_second] as $speed
+    | $inspect.layers[0].state_sizes[0], $inspect.state_bytes_per_sequence, $eval[0].perplexity,
+      $eval[1].accuracy * 100, $speed[$place], $speed[$place] / $speed[0]' \
+    "$results/inspect.tmp" "$results/$1.json" "$results/bench.json")
+  # shellcheck disable=SC2086  # six words
+  printf '%-12s %5d %16d %12.2f %8.1f %% %12.0f %8.2f\n' "$1" $cells
 }
 printf '\n%-12s %5s %16s %12s %10s %12s %8s\n' method N "bytes/sequence" perplexity recall "tokens/s" gain
-for method in "${methods[@]}"; do
-  read -r dense pruned < <(decode "$out/$method")
-  [ "$method" = ghost ] && row "(unpruned)" tiny "$dense" "$dense"
-  row "$method" "$out/$method" "$pruned" "$dense"
-done
+row unpruned tiny 0
+for i in "${!methods[@]}"; do row "${methods[i]}" "$out/${methods[i]}" $((i + 1)); done
+rm "$results/inspect.tmp"
 echo
+"$ghost" report "$out" --title "Half of the state of tiny, dropped in three ways" --output "$out/report.html"
 echo "The smaller models are in $out: ordinary checkpoints that Hugging Face transformers loads."

@@ -32,6 +32,7 @@ int Run(int argc, char** argv) {
   AddEval(app);
   AddConvert(app);
   AddBench(app);
+  AddReport(app);
   AddTrain(app);
   AddRandomModel(app);
   AddTrainTokenizer(app);

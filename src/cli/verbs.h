@@ -16,6 +16,7 @@ void AddBench(CLI::App& app);
 void AddConvert(CLI::App& app);
 void AddPrune(CLI::App& app);
 void AddRandomModel(CLI::App& app);
+void AddReport(CLI::App& app);
 void AddScore(CLI::App& app);
 void AddTrain(CLI::App& app);
 void AddTrainTokenizer(CLI::App& app);

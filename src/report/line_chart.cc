@@ -3,104 +3,83 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
 #include <string_view>
 
-#include "report/ticks.h"
+#include "report/svg.h"
 
 namespace ghost {
 namespace {
 
-constexpr double kWidth = 640, kHeight = 360;
-constexpr double kLeft = 64, kRight = 16, kTop = 40, kBottom = 52;  // margins around the plot
-
-// Okabe and Ito's colours, which colour-blind readers can tell apart.
-constexpr std::array<std::string_view, 8> kColours = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
-                                                      "#e69f00", "#56b4e9", "#000000", "#999999"};
-
-std::string Escape(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      default:
-        out += c;
-    }
-  }
-  return out;
+bool IsValue(double value, Scale scale) {
+  return std::isfinite(value) && (scale == Scale::kLinear || value > 0);
 }
 
 // From values to places in the picture.
 struct Plot {
+  PlotArea area;
   Ticks x, y;
-  double X(double value) const {
-    return kLeft + (value - x.low) / (x.high - x.low) * (kWidth - kLeft - kRight);
-  }
-  double Y(double value) const {
-    return kHeight - kBottom - (value - y.low) / (y.high - y.low) * (kHeight - kTop - kBottom);
+  double X(double value) const { return area.left + x.Fraction(value) * (area.right - area.left); }
+  double Y(double value) const { return area.bottom - y.Fraction(value) * (area.bottom - area.top); }
+  bool Has(const std::pair<double, double>& p) const {
+    return IsValue(p.first, x.scale) && IsValue(p.second, y.scale);
   }
 };
 
-bool IsPoint(const std::pair<double, double>& p) { return std::isfinite(p.first) && std::isfinite(p.second); }
+struct Range {
+  double low = std::numeric_limits<double>::infinity(), high = -std::numeric_limits<double>::infinity();
+  void Add(double value, Scale scale) {
+    if (!IsValue(value, scale)) return;
+    low = std::min(low, value), high = std::max(high, value);
+  }
+  Ticks MakeAxis(Scale scale, int count) const {
+    return scale == Scale::kLog ? MakeLogTicks(low, high, count) : MakeTicks(low, high, count);
+  }
+};
+
+Ticks NamedTicks(size_t names) {
+  Ticks ticks;
+  ticks.low = -0.5;
+  ticks.high = static_cast<double>(names) - 0.5;
+  for (size_t i = 0; i < names; ++i) ticks.values.push_back(static_cast<double>(i));
+  return ticks;
+}
+
+std::vector<std::string> LabelsOf(const LineChart& chart) {
+  std::vector<std::string> labels;
+  for (const ChartSeries& series : chart.series) labels.push_back(series.label);
+  return labels;
+}
 
 Plot PlotOf(const LineChart& chart) {
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  double x_low = kInfinity, x_high = -kInfinity, y_low = kInfinity, y_high = -kInfinity;
+  Range x, y;
   for (const ChartSeries& series : chart.series) {
-    for (const auto& point : series.points) {
-      if (!IsPoint(point)) continue;
-      x_low = std::min(x_low, point.first), x_high = std::max(x_high, point.first);
-      y_low = std::min(y_low, point.second), y_high = std::max(y_high, point.second);
+    for (const auto& [first, second] : series.points) {
+      x.Add(first, chart.x_scale);
+      y.Add(second, chart.y_scale);
     }
   }
-  return {MakeTicks(x_low, x_high, 6), MakeTicks(y_low, y_high, 5)};
+  return {AreaBesideLegend(LabelsOf(chart)),
+          chart.x_names.empty() ? x.MakeAxis(chart.x_scale, 6) : NamedTicks(chart.x_names.size()),
+          y.MakeAxis(chart.y_scale, 5)};
 }
 
-std::string Text(double x, double y, std::string_view anchor, std::string_view text,
-                 std::string_view more = "") {
-  return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\"{}>{}</text>\n", x, y, anchor, more,
-                     Escape(text));
-}
-
-std::string Line(double x1, double y1, double x2, double y2) {
-  return fmt::format("<line x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\"/>\n", x1, y1, x2, y2);
-}
-
-std::string Axes(const LineChart& chart, const Plot& plot) {
-  const double bottom = kHeight - kBottom, right = kWidth - kRight;
+std::string XTicks(const LineChart& chart, const Plot& plot) {
   std::string lines = "<g stroke=\"#dddddd\">\n", labels;
-  for (const double value : plot.x.values) {
-    lines += Line(plot.X(value), kTop, plot.X(value), bottom);
-    labels += Text(plot.X(value), bottom + 16, "middle", plot.x.Label(value));
+  for (size_t i = 0; i < plot.x.values.size(); ++i) {
+    const double value = plot.x.values[i];
+    lines += SvgLine(plot.X(value), plot.area.top, plot.X(value), plot.area.bottom);
+    labels += SvgText(plot.X(value), plot.area.bottom + 16, "middle",
+                      chart.x_names.empty() ? plot.x.Label(value) : chart.x_names[i]);
   }
-  for (const double value : plot.y.values) {
-    lines += Line(kLeft, plot.Y(value), right, plot.Y(value));
-    labels += Text(kLeft - 8, plot.Y(value) + 4, "end", plot.y.Label(value));
-  }
-  const double middle = (kTop + bottom) / 2;
-  return lines + "</g>\n" + labels + Text((kLeft + right) / 2, kHeight - 12, "middle", chart.x_label) +
-         Text(16, middle, "middle", chart.y_label,
-              fmt::format(" transform=\"rotate(-90 16 {:.1f})\"", middle)) +
-         Text(kLeft, 22, "start", chart.title, " font-size=\"15\" font-weight=\"bold\"");
+  return lines + "</g>\n" + labels;
 }
 
 std::string Curve(const ChartSeries& series, const Plot& plot, std::string_view colour) {
   std::string path, dots;
   for (const auto& point : series.points) {
-    if (!IsPoint(point)) continue;
+    if (!plot.Has(point)) continue;
     const double x = plot.X(point.first), y = plot.Y(point.second);
     path += fmt::format("{}{:.1f},{:.1f}", path.empty() ? "" : " ", x, y);
     if (series.dots) dots += fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"3\"/>\n", x, y);
@@ -111,31 +90,16 @@ std::string Curve(const ChartSeries& series, const Plot& plot, std::string_view 
       colour, path, dots);
 }
 
-// In the upper right corner, a line per curve.
-std::string Legend(const LineChart& chart) {
-  std::string out;
-  double y = kTop + 16;
-  for (size_t i = 0; i < chart.series.size(); ++i, y += 16) {
-    out += Text(kWidth - kRight - 8, y, "end", chart.series[i].label,
-                fmt::format(" fill=\"{}\"", kColours[i % kColours.size()]));
-  }
-  return out;
-}
-
 }  // namespace
 
 std::string RenderSvg(const LineChart& chart) {
   const Plot plot = PlotOf(chart);
-  std::string svg = fmt::format(
-      "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" height=\"{1}\" "
-      "font-family=\"sans-serif\" font-size=\"12\" fill=\"#333333\" role=\"img\">\n<title>{2}</title>\n"
-      "<rect width=\"{0}\" height=\"{1}\" fill=\"#ffffff\"/>\n",
-      kWidth, kHeight, Escape(chart.title));
-  svg += Axes(chart, plot);
+  std::string content = XTicks(chart, plot) + SvgYTicks(plot.area, plot.y) +
+                        SvgAxisNames(plot.area, chart.x_label, chart.y_label);
   for (size_t i = 0; i < chart.series.size(); ++i) {
-    svg += Curve(chart.series[i], plot, kColours[i % kColours.size()]);
+    content += Curve(chart.series[i], plot, SeriesColour(i));
   }
-  return svg + Legend(chart) + "</svg>\n";
+  return SvgPicture(chart.title, content + SvgLegend(plot.area, LabelsOf(chart)));
 }
 
 }  // namespace ghost

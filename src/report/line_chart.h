@@ -1,9 +1,11 @@
-// Curves as an SVG picture that stands by itself: no script, no font, no link.
+// Curves as an SVG picture.
 #pragma once
 
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "report/ticks.h"
 
 namespace ghost {
 
@@ -17,6 +19,9 @@ struct LineChart {
   std::string title;
   std::string x_label, y_label;
   std::vector<ChartSeries> series;  // at most eight can be told apart
+  Scale x_scale = Scale::kLinear;   // kLog leaves out what is not positive
+  Scale y_scale = Scale::kLinear;
+  std::vector<std::string> x_names;  // if any: x is a place in this list
 };
 
 // The same chart gives the same bytes everywhere. Texts are escaped.

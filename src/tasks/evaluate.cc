@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "base/progress.h"
 #include "eval/perplexity.h"
+#include "model/cost.h"
 #include "model/ragged.h"
 #include "tasks/calibration_source.h"
 #include "tasks/document.h"
@@ -155,6 +156,7 @@ OrderedJson Evaluate(const EvalOptions& options) {
   const LoadedModel loaded = LoadModel(options.model);
   OrderedJson document = MakeDocument("ghost.eval/1", DescribeModel(loaded.checkpoint), EchoOptions(options));
   document["dtype"] = NameOf(loaded.model.weights().embedding.dtype());
+  document["state_bytes_per_sequence"] = SsmStateBytes(loaded.model.config());
   document["pruning"] = PruningRecord(loaded.checkpoint);
 
   document["results"] = OrderedJson::array();

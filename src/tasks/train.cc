@@ -10,9 +10,10 @@
 #include "base/atomic_directory.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/file_name.h"
 #include "base/interrupt.h"
 #include "base/progress.h"
-#include "report/line_chart.h"
+#include "report/sections.h"
 #include "tasks/document.h"
 #include "tasks/random_model.h"
 #include "tasks/train_start.h"
@@ -27,8 +28,6 @@ namespace ghost {
 namespace {
 
 constexpr size_t kCurvePoints = 500;
-
-std::string NameOfFile(const std::string& path) { return std::filesystem::path(path).filename().string(); }
 
 // Where the state of an unfinished run lies; not inside OUTPUT, which appears only when it is whole.
 std::string StateOf(const TrainOptions& o) {
@@ -110,26 +109,15 @@ TrainerSettings SettingsOf(const TrainOptions& o, const TrainStart& start) {
   return s;
 }
 
-std::string DrawCurve(const OrderedJson& document) {
-  ChartSeries batches = {.label = "batches"}, held_out = {.label = "held-out text", .dots = true};
-  for (const OrderedJson& point : document["loss_curve"])
-    batches.points.emplace_back(point["step"].get<double>(), point["loss"].get<double>());
-  for (const OrderedJson& point : document["validations"])
-    held_out.points.emplace_back(point["step"].get<double>(), point["nll"].get<double>());
-  LineChart chart = {"Loss while training", "step", "nats per token", {std::move(batches)}};
-  if (!held_out.points.empty()) chart.series.push_back(std::move(held_out));
-  return RenderSvg(chart);
-}
-
 // Everything the weights depend on; what a state must agree with to be resumed.
 OrderedJson DescribeRun(const TrainOptions& o, const TrainStart& start, const std::vector<int32_t>& tokens,
                         const Validation& v) {
   return {{"config", MakeHuggingFaceConfig(start.config)},
-          {"corpus", {{"file", NameOfFile(o.corpus)}, {"tokens", tokens.size()}, {"ids", HashOf(tokens)}}},
+          {"corpus", {{"file", FileName(o.corpus)}, {"tokens", tokens.size()}, {"ids", HashOf(tokens)}}},
           {"init", start.name},
           {"recall_fraction", o.recall_fraction},
           {"recall_first", o.recall_first},
-          {"validation", {{"file", NameOfFile(o.validation)}, {"ids", HashOf(v.windows)}}},
+          {"validation", {{"file", FileName(o.validation)}, {"ids", HashOf(v.windows)}}},
           {"validate_every", o.validate_every},
           {"steps", o.steps},
           {"batch", o.batch},
@@ -207,7 +195,7 @@ std::string CommandOf(const TrainOptions& options) {
       command += " --" + name;
     } else {
       command += fmt::format(" --{} {}", name,
-                             value.is_string() ? NameOfFile(value.get<std::string>()) : value.dump());
+                             value.is_string() ? FileName(value.get<std::string>()) : value.dump());
     }
   }
   return command;
@@ -257,7 +245,7 @@ OrderedJson Train(const TrainOptions& options) {
   output.eos_id = tokenizer.eos_id();
   output.document = document;
   output.model_card = MakeTrainingCard({config, CountParameters(config), document, CommandOf(options)});
-  output.curve = DrawCurve(document);
+  output.curve = DrawTraining(Json(document));
   WriteTrainedModel(trainer, output);
   std::error_code ignored;
   std::filesystem::remove_all(state, ignored);

@@ -1,0 +1,130 @@
+#include "report/report.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "tests/support/temp_dir.h"
+
+namespace ghost {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+
+// A document of `ghost eval` on a model, or on what `method` left of it.
+Json EvalDocument(const std::string& method, double dropped, int seed, double perplexity) {
+  Json d = {
+      {"schema", "ghost.eval/1"},
+      {"model",
+       {{"path", method.empty() ? "models/small" : "tmp"}, {"content_hash", method.empty() ? "h0" : "h1"}}},
+      {"options", {{"data", "texts/held-out.txt"}, {"limit", 100}}},
+      {"state_bytes_per_sequence", 2'000'000},
+      {"pruning", nullptr},
+      {"results",
+       {{{"task", "perplexity"},
+         {"variant", "windows"},
+         {"perplexity", perplexity},
+         {"perplexity_stderr", 1.0},
+         {"max_length", 512}},
+        {{"task", "recall"},
+         {"accuracy", 0.25},
+         {"accuracy_stderr", 0.01},
+         {"by_distance",
+          {{{"distance", "1-15"}, {"accuracy", 0.5}}, {{"distance", "16-31"}, {"accuracy", 0.125}}}}}}}};
+  if (!method.empty()) {
+    d["pruning"] = {{"model", "h0"}, {"method", method},   {"sparsity", dropped},
+                    {"seed", seed},  {"variant", nullptr}, {"pool", "layer"}};
+  }
+  return d;
+}
+
+Json PruneDocument() {
+  return {{"schema", "ghost.prune/1"},
+          {"model", {{"path", "models/small/"}}},
+          {"pruning", {{"method", "ghost"}, {"sparsity", 0.5}, {"calibration", nullptr}}},
+          {"state_bytes_before", 2'000'000},
+          {"state_bytes_after", 1'000'000},
+          {"advice", {"N = 2 is <small>"}},
+          {"layers", {{{"layer", 0}, {"kept", {{1, 3}}}, {"scores", {{0.1, 2.0, 0.2, 1.0}}}}}}};
+}
+
+TEST(Report, RunsThatDifferInTheSeedAreOneRow) {
+  const Report report = MakeReport("Title", {{{"a.json", EvalDocument("", 0, 0, 64.34)},
+                                              {"b.json", EvalDocument("random", 0.5, 1, 90)},
+                                              {"c.json", EvalDocument("random", 0.5, 2, 110)},
+                                              {"d.json", EvalDocument("ghost", 0.5, 42, 65.28)}},
+                                             {}});
+  EXPECT_THAT(report.unread, IsEmpty());
+  EXPECT_THAT(report.used, ElementsAre("a.json", "b.json", "c.json", "d.json"));
+  EXPECT_THAT(report.html, HasSubstr("What pruning cost: small"));
+  EXPECT_THAT(report.html, HasSubstr("perplexity (held-out.txt, windows, 512 tokens, first 100)"));
+  EXPECT_THAT(report.html, HasSubstr("<td>50 %</td><td>random</td>"));
+  EXPECT_THAT(report.html, HasSubstr("<td class=\"n\">100.0 ± 14.14 (2 seeds)</td>"));
+  EXPECT_THAT(report.html, HasSubstr("<td class=\"n\">65.28</td>"));
+  EXPECT_THAT(report.html, HasSubstr("<td class=\"n\">2.0 MB</td>"));
+  EXPECT_THAT(report.html, HasSubstr("Recall with 50 % dropped"));
+  EXPECT_THAT(report.html, Not(HasSubstr("dropped, %")));  // one sparsity is no curve
+}
+
+TEST(Report, SeveralSparsitiesAreACurvePerMethodFromTheUnprunedModel) {
+  const Report report = MakeReport("Title", {{{"a.json", EvalDocument("", 0, 0, 10)},
+                                              {"b.json", EvalDocument("ghost", 0.5, 0, 20)},
+                                              {"c.json", EvalDocument("ghost", 0.9, 0, 20)}},
+                                             {}});
+  EXPECT_THAT(report.html, HasSubstr("dropped, %"));
+  EXPECT_THAT(report.html, HasSubstr("points=\"64.0,308.0 326.5,40.0 536.5,40.0\""));
+}
+
+TEST(Report, ShowsWhatAPrunedModelKept) {
+  const Report report = MakeReport("Title", {{{"half/ghost.json", PruneDocument()}}, {}});
+  EXPECT_THAT(report.unread, IsEmpty());
+  EXPECT_THAT(report.html, HasSubstr("ghost of small, 50 % dropped, without calibration. State per "
+                                     "sequence 2.0 MB before, 1.0 MB after."));
+  EXPECT_THAT(report.html, HasSubstr("N = 2 is &lt;small&gt;"));
+  EXPECT_THAT(report.html, HasSubstr("<path fill=\"#003c78\" d=\"M1 0h1v1h-1z\"/>"));  // kept, the highest
+  EXPECT_THAT(report.html, HasSubstr("of 4 ("));                                       // the elbow
+}
+
+TEST(Report, BrokenDocumentsAreNamedAndSpoilNothingElse) {
+  Json liar = PruneDocument();
+  liar["layers"][0]["kept"] = {{7}};
+  Json wrong = EvalDocument("ghost", 0.5, 0, 1);
+  wrong["results"] = 7;
+  Json other = {{"schema", "ghost.inspect/1"}};
+  const Report report = MakeReport(
+      "Title",
+      {{{"liar.json", liar}, {"good.json", PruneDocument()}, {"wrong.json", wrong}, {"other.json", other}},
+       {{"half.json", "cut off"}}});
+  EXPECT_THAT(report.used, ElementsAre("good.json"));
+  ASSERT_EQ(report.unread.size(), 4u);
+  for (const char* name : {"liar.json", "wrong.json", "other.json", "half.json"}) {
+    EXPECT_THAT(report.html, HasSubstr("<td>" + std::string(name) + "</td>"));
+  }
+  EXPECT_THAT(report.html, HasSubstr("keeps a channel that has no score"));
+  EXPECT_THAT(report.html, Not(HasSubstr("Pruned: liar.json")));
+}
+
+TEST(Results, AreFoundBelowAFolderInOrder) {
+  const TempDir dir;
+  dir.Write("b.json", R"({"schema": "ghost.eval/1"})");
+  std::filesystem::create_directory(dir.File("a"));
+  dir.Write("a/ghost.json", R"({"schema": "ghost.prune/1"})");
+  dir.Write("a/config.json", R"({"model_type": "mamba2"})");
+  dir.Write("cut.json", R"({"schema": "ghost)");
+  dir.Write("list.json", "[1]");
+  dir.Write("notes.txt", "not JSON");
+  const ResultFiles found = FindResults(dir.path());
+  ASSERT_EQ(found.files.size(), 2u);
+  EXPECT_EQ(found.files[0].path, "a/ghost.json");
+  EXPECT_EQ(SchemaOf(found.files[0]), "ghost.prune");
+  EXPECT_EQ(found.files[1].path, "b.json");
+  ASSERT_EQ(found.unread.size(), 1u);
+  EXPECT_EQ(found.unread[0].path, "cut.json");
+  EXPECT_THROW(FindResults(dir.File("missing")), Error);
+}
+
+}  // namespace
+}  // namespace ghost

@@ -1,0 +1,50 @@
+#include "report/result_files.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "base/error.h"
+#include "base/file.h"
+
+namespace ghost {
+namespace {
+
+constexpr uint64_t kMaxBytes = 64u << 20;
+
+bool IsResult(const Json& document) {
+  if (!document.is_object()) return false;
+  const auto schema = document.find("schema");
+  return schema != document.end() && schema->is_string() &&
+         schema->get_ref<const std::string&>().starts_with("ghost.");
+}
+
+}  // namespace
+
+ResultFiles FindResults(const std::string& folder) {
+  if (!DirectoryExists(folder)) {
+    throw Error(ErrorKind::kNotFound, "no such folder", {.file = folder});
+  }
+  std::vector<std::filesystem::path> paths;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
+    if (entry.is_regular_file() && entry.path().extension() == ".json") paths.push_back(entry.path());
+  }
+  std::sort(paths.begin(), paths.end());  // whatever order the file system gives
+  ResultFiles found;
+  for (const auto& path : paths) {
+    const std::string name = path.lexically_relative(folder).string();
+    try {
+      Json document = LoadJson(path.string(), kMaxBytes);
+      if (IsResult(document)) found.files.push_back({name, std::move(document)});
+    } catch (const Error& error) {
+      found.unread.push_back({name, error.summary()});
+    }
+  }
+  return found;
+}
+
+std::string SchemaOf(const ResultFile& file) {
+  const std::string schema = file.document["schema"];
+  return schema.substr(0, schema.find('/'));
+}
+
+}  // namespace ghost

@@ -1,0 +1,36 @@
+// The result documents of ghost's verbs in a folder.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+
+namespace ghost {
+
+struct ResultFile {
+  std::string path;  // below the folder
+  Json document;     // an object with a `schema` of ours
+};
+
+struct UnreadFile {
+  std::string path;
+  std::string reason;
+};
+
+struct ResultFiles {
+  std::vector<ResultFile> files;   // by path
+  std::vector<UnreadFile> unread;  // files named *.json that are none, or too large for a result
+};
+
+// Looks at every file named *.json in and below `folder`; links to folders are not followed. JSON of others
+// (config.json, tokenizer.json) is passed over. A folder that is not there is Error(kNotFound).
+ResultFiles FindResults(const std::string& folder);
+
+// The elements of what must be a list; anything else is a Json::exception, as with at() and get().
+inline const Json::array_t& ListOf(const Json& value) { return value.get_ref<const Json::array_t&>(); }
+
+// The schema of a document without its version: "ghost.eval".
+std::string SchemaOf(const ResultFile& file);
+
+}  // namespace ghost

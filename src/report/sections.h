@@ -1,0 +1,29 @@
+// The parts of a report, each made from the result documents of one verb.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "report/eval_results.h"
+#include "report/html_page.h"
+#include "report/result_files.h"
+
+namespace ghost {
+
+// For every model a table of what pruning cost, and where there is more than one sparsity, or recall by
+// distance, curves.
+void AddEvalSection(const EvalResults& results, HtmlPage& page);
+
+// One pruned model: what it keeps, its scores as a heat map (figure 7) and sorted (figure 6).
+void AddPruneSection(const ResultFile& file, HtmlPage& page);
+
+// One run of `ghost bench`: speed of one or several models, or the cost of pruning.
+void AddBenchSection(const ResultFile& file, HtmlPage& page);
+
+// One training run.
+void AddTrainSection(const ResultFile& file, HtmlPage& page);
+
+// The loss of a training run, as SVG; `document` is of schema ghost.train.
+std::string DrawTraining(const Json& document);
+
+}  // namespace ghost
