@@ -33,6 +33,7 @@ int Run(int argc, char** argv) {
   AddConvert(app);
   AddBench(app);
   AddReport(app);
+  AddReproduce(app);
   AddTrain(app);
   AddRandomModel(app);
   AddTrainTokenizer(app);

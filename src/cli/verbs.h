@@ -17,6 +17,7 @@ void AddConvert(CLI::App& app);
 void AddPrune(CLI::App& app);
 void AddRandomModel(CLI::App& app);
 void AddReport(CLI::App& app);
+void AddReproduce(CLI::App& app);
 void AddScore(CLI::App& app);
 void AddTrain(CLI::App& app);
 void AddTrainTokenizer(CLI::App& app);

@@ -1,5 +1,7 @@
 #include "report/report.h"
 
+#include <algorithm>
+#include <iterator>
 #include <string_view>
 
 #include "base/error.h"
@@ -8,13 +10,16 @@
 namespace ghost {
 namespace {
 
-// Sections of single documents, in the order of the page. Those of `ghost eval` are joined and come first.
+// What is made of the documents of a schema; the page has them in this order.
 struct Section {
   std::string_view schema;
-  void (*add)(const ResultFile&, HtmlPage&);
+  void (*add)(const ResultFile&, HtmlPage&);  // null: they are joined (AddEvalSection)
 };
-constexpr Section kSections[] = {
-    {"ghost.bench", AddBenchSection}, {"ghost.prune", AddPruneSection}, {"ghost.train", AddTrainSection}};
+constexpr Section kSections[] = {{"ghost.reproduce", AddPaperSection},
+                                 {"ghost.eval", nullptr},
+                                 {"ghost.bench", AddBenchSection},
+                                 {"ghost.prune", AddPruneSection},
+                                 {"ghost.train", AddTrainSection}};
 
 // Uses one document; one that is not as its schema says spoils nothing but itself.
 template <class Use>
@@ -30,10 +35,26 @@ void TryDocument(const ResultFile& file, Report& report, Use use) {
 }
 
 bool HasSection(const std::string& schema) {
-  for (const Section& section : kSections) {
-    if (section.schema == schema) return true;
+  return std::any_of(std::begin(kSections), std::end(kSections),
+                     [&](const Section& section) { return section.schema == schema; });
+}
+
+// All documents of one schema.
+void AddSection(const Section& section, const ResultFiles& results, HtmlPage& page, Report& report) {
+  EvalResults evaluations;
+  for (const ResultFile& file : results.files) {
+    if (SchemaOf(file) != section.schema) continue;
+    TryDocument(file, report, [&] {
+      if (section.add == nullptr) {
+        MergeEvals(ReadEvalDocument(file), evaluations);
+        return;
+      }
+      HtmlPage part;
+      section.add(file, part);
+      page.Append(part);
+    });
   }
-  return schema == "ghost.eval";
+  AddEvalSection(evaluations, page);
 }
 
 }  // namespace
@@ -42,22 +63,7 @@ Report MakeReport(const std::string& title, const ResultFiles& results) {
   Report report;
   report.unread = results.unread;
   HtmlPage page(title);
-  EvalResults evaluations;
-  for (const ResultFile& file : results.files) {
-    if (SchemaOf(file) != "ghost.eval") continue;
-    TryDocument(file, report, [&] { MergeEvals(ReadEvalDocument(file), evaluations); });
-  }
-  AddEvalSection(evaluations, page);
-  for (const Section& section : kSections) {
-    for (const ResultFile& file : results.files) {
-      if (SchemaOf(file) != section.schema) continue;
-      TryDocument(file, report, [&] {
-        HtmlPage part;
-        section.add(file, part);
-        page.Append(part);
-      });
-    }
-  }
+  for (const Section& section : kSections) AddSection(section, results, page, report);
   for (const ResultFile& file : results.files) {
     const std::string schema = SchemaOf(file);
     if (!HasSection(schema))

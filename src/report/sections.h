@@ -20,6 +20,9 @@ void AddPruneSection(const ResultFile& file, HtmlPage& page);
 // One run of `ghost bench`: speed of one or several models, or the cost of pruning.
 void AddBenchSection(const ResultFile& file, HtmlPage& page);
 
+// One table or figure of the paper.
+void AddPaperSection(const ResultFile& file, HtmlPage& page);
+
 // One training run.
 void AddTrainSection(const ResultFile& file, HtmlPage& page);
 

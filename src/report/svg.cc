@@ -65,7 +65,7 @@ PlotArea AreaBesideLegend(const std::vector<std::string>& labels) {
 std::string SvgLegend(const PlotArea& area, const std::vector<std::string>& labels) {
   std::string out;
   for (size_t i = 0; i < labels.size(); ++i) {
-    out += SvgText(area.right + 10, area.top + 12 + 18 * static_cast<double>(i), "start", labels[i],
+    out += SvgText(area.right + 6, area.top + 12 + 18 * static_cast<double>(i), "start", labels[i],
                    fmt::format(" fill=\"{}\"", SeriesColour(i)));
   }
   return out;

@@ -1,0 +1,20 @@
+// The paper's tables and figures from documents of schema ghost.reproduce. What is not as the schema says is
+// an Error or a Json::exception.
+#pragma once
+
+#include <string>
+
+#include "base/json.h"
+
+namespace ghost {
+
+// "F1" to "F7", as SVG.
+std::string DrawPaperFigure(const Json& document);
+
+// What is to be said beside a figure: numbers it shows, and the paper's.
+std::string DescribePaperFigure(const Json& document);
+
+// A table with the paper's numbers below ours, where the paper has any.
+std::string PaperTableMarkdown(const Json& document);
+
+}  // namespace ghost
