@@ -88,10 +88,15 @@ LineChart CostChart(const EvalModel& model, const MetricColumn& column) {
   return chart;
 }
 
-bool HasSeveralSparsities(const EvalModel& model) {
+// One picture per task: other metrics of it have the same shape. And only where there is more than one
+// sparsity.
+bool IsWorthACurve(const EvalModel& model, const MetricColumn& column) {
+  if (column.name == "byte_perplexity" || column.name == "bits_per_byte" || column.name == "acc_norm")
+    return false;
   std::set<double> dropped;
   for (const auto& [way, row] : model.rows) {
-    if (!std::isnan(way.dropped) && way.dropped > 0) dropped.insert(way.dropped);
+    if (!std::isnan(way.dropped) && way.dropped > 0 && row.values.contains(column))
+      dropped.insert(way.dropped);
   }
   return dropped.size() > 1;
 }
@@ -131,8 +136,8 @@ void AddEvalSection(const EvalResults& results, HtmlPage& page) {
     page.AddHeading("What pruning cost: " + (model.name.empty() ? hash : model.name));
     const std::set<MetricColumn> columns = ColumnsOf(model);
     page.AddTable(CostTable(model, columns));
-    if (HasSeveralSparsities(model)) {
-      for (const MetricColumn& column : columns) page.AddPicture(RenderSvg(CostChart(model, column)));
+    for (const MetricColumn& column : columns) {
+      if (IsWorthACurve(model, column)) page.AddPicture(RenderSvg(CostChart(model, column)));
     }
     AddRecallCharts(model, page);
   }

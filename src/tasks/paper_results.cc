@@ -134,7 +134,8 @@ std::string PaperResults::PruneFor(const Job& job) const {
   prune.resume = true;
   prune.force = true;
   std::filesystem::create_directories(setup_.output + "/work");
-  Prune(prune);
+  // Outputs appear whole: what is there was left by a run that was interrupted while it evaluated.
+  if (!std::filesystem::exists(prune.output)) Prune(prune);
   return prune.output;
 }
 
