@@ -65,17 +65,6 @@ Plot PlotOf(const LineChart& chart) {
           y.MakeAxis(chart.y_scale, 5)};
 }
 
-std::string XTicks(const LineChart& chart, const Plot& plot) {
-  std::string lines = "<g stroke=\"#dddddd\">\n", labels;
-  for (size_t i = 0; i < plot.x.values.size(); ++i) {
-    const double value = plot.x.values[i];
-    lines += SvgLine(plot.X(value), plot.area.top, plot.X(value), plot.area.bottom);
-    labels += SvgText(plot.X(value), plot.area.bottom + 16, "middle",
-                      chart.x_names.empty() ? plot.x.Label(value) : chart.x_names[i]);
-  }
-  return lines + "</g>\n" + labels;
-}
-
 std::string Curve(const ChartSeries& series, const Plot& plot, std::string_view colour) {
   std::string path, dots;
   for (const auto& point : series.points) {
@@ -94,7 +83,7 @@ std::string Curve(const ChartSeries& series, const Plot& plot, std::string_view 
 
 std::string RenderSvg(const LineChart& chart) {
   const Plot plot = PlotOf(chart);
-  std::string content = XTicks(chart, plot) + SvgYTicks(plot.area, plot.y) +
+  std::string content = SvgXTicks(plot.area, plot.x, chart.x_names) + SvgYTicks(plot.area, plot.y) +
                         SvgAxisNames(plot.area, chart.x_label, chart.y_label);
   for (size_t i = 0; i < chart.series.size(); ++i) {
     content += Curve(chart.series[i], plot, SeriesColour(i));

@@ -21,16 +21,6 @@ Ticks AxisOf(std::vector<double> values, int count) {
 
 double PlaceOf(const Ticks& ticks, double value) { return std::clamp(ticks.Fraction(value), 0.0, 1.0); }
 
-std::string XTicks(const Ticks& ticks) {
-  std::string lines = "<g stroke=\"#dddddd\">\n", labels;
-  for (const double value : ticks.values) {
-    const double x = kArea.left + ticks.Fraction(value) * (kArea.right - kArea.left);
-    lines += SvgLine(x, kArea.top, x, kArea.bottom);
-    labels += SvgText(x, kArea.bottom + 16, "middle", ticks.Label(value));
-  }
-  return lines + "</g>\n" + labels;
-}
-
 }  // namespace
 
 std::string RenderSvg(const ScatterChart& chart) {
@@ -49,7 +39,7 @@ std::string RenderSvg(const ScatterChart& chart) {
   std::string dots;
   for (const auto& [x, y] : points) dots += fmt::format("M{:.1f} {:.1f}h0", X(x), Y(y));
   std::string content =
-      XTicks(x_axis) + SvgYTicks(kArea, y_axis) + SvgAxisNames(kArea, chart.x_label, chart.y_label);
+      SvgXTicks(kArea, x_axis) + SvgYTicks(kArea, y_axis) + SvgAxisNames(kArea, chart.x_label, chart.y_label);
   if (chart.cross) {
     content += "<g stroke=\"#666666\" stroke-dasharray=\"4 3\">\n" +
                SvgLine(X(0), kArea.top, X(0), kArea.bottom) + SvgLine(kArea.left, Y(0), kArea.right, Y(0)) +

@@ -43,6 +43,16 @@ std::string SvgAxisNames(const PlotArea& area, std::string_view x_label, std::st
          SvgText(16, middle, "middle", y_label, fmt::format(" transform=\"rotate(-90 16 {:.1f})\"", middle));
 }
 
+std::string SvgXTicks(const PlotArea& area, const Ticks& ticks, const std::vector<std::string>& names) {
+  std::string lines = "<g stroke=\"#dddddd\">\n", labels;
+  for (size_t i = 0; i < ticks.values.size(); ++i) {
+    const double x = area.left + ticks.Fraction(ticks.values[i]) * (area.right - area.left);
+    lines += SvgLine(x, area.top, x, area.bottom);
+    labels += SvgText(x, area.bottom + 16, "middle", names.empty() ? ticks.Label(ticks.values[i]) : names[i]);
+  }
+  return lines + "</g>\n" + labels;
+}
+
 std::string SvgYTicks(const PlotArea& area, const Ticks& ticks) {
   std::string lines = "<g stroke=\"#dddddd\">\n", labels;
   for (const double value : ticks.values) {

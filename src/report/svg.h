@@ -31,7 +31,8 @@ std::string SvgPicture(std::string_view title, std::string_view content, double 
 // The names of both axes.
 std::string SvgAxisNames(const PlotArea& area, std::string_view x_label, std::string_view y_label);
 
-// Horizontal lines with their numbers.
+// Lines across the plot with their numbers; upright ones may have names instead, one per tick.
+std::string SvgXTicks(const PlotArea& area, const Ticks& ticks, const std::vector<std::string>& names = {});
 std::string SvgYTicks(const PlotArea& area, const Ticks& ticks);
 
 // The place that is left when the names of series stand to the right of it.
