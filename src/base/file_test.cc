@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "base/error.h"
+#include "base/file_name.h"
 
 namespace ghost {
 namespace {
@@ -65,6 +66,16 @@ TEST_F(FileTest, MissingFolderAndMissingFileAndTooLarge) {
   EXPECT_THROW(ReadFile(dir_), Error);
   WriteFileAtomically(dir_ + "/a", "12345");
   EXPECT_THROW(ReadFile(dir_ + "/a", /*max_bytes=*/4), Error);
+}
+
+TEST(FileName, IsTheLastPartOfAPath) {
+  EXPECT_EQ(FileName("models/tiny"), "tiny");
+  EXPECT_EQ(FileName("models/tiny/"), "tiny");
+  EXPECT_EQ(FileName("./tiny"), "tiny");
+  EXPECT_EQ(FileName("a/../b.txt"), "b.txt");
+  EXPECT_EQ(FileName("plain"), "plain");
+  EXPECT_EQ(FileName("."), std::filesystem::current_path().filename().string());
+  EXPECT_EQ(FileName(".."), std::filesystem::current_path().parent_path().filename().string());
 }
 
 }  // namespace
