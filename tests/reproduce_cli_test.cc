@@ -72,16 +72,36 @@ class ReproduceCliTest : public testing::Test {
                                 {"vocab_size", 256},
                                 {"tie_word_embeddings", true}};
     Write("shape.json", config.dump());
-    const RunResult train = RunGhost(
-        {"train", "--corpus", dir_.File("wikitext-2/wiki.train.raw"), "--tokenizer",
-         "tests/fixtures/byte-tokenizer/tokenizer.json", "--config", dir_.File("shape.json"), "--steps", "3",
-         "--batch", "1", "--micro-batch", "1", "--length", "32", "--output", dir_.File("small"), "--quiet"});
-    EXPECT_EQ(train.exit_code, 0) << train.err;
+    Train("small", "42");
   }
 
   void Write(const std::string& name, const std::string& text) const {
     std::filesystem::create_directories(std::filesystem::path(dir_.File(name)).parent_path());
     dir_.Write(name, text);
+  }
+
+  void Train(const std::string& name, const std::string& seed) const {
+    const RunResult train = RunGhost({"train",
+                                      "--corpus",
+                                      dir_.File("wikitext-2/wiki.train.raw"),
+                                      "--tokenizer",
+                                      "tests/fixtures/byte-tokenizer/tokenizer.json",
+                                      "--config",
+                                      dir_.File("shape.json"),
+                                      "--steps",
+                                      "3",
+                                      "--batch",
+                                      "1",
+                                      "--micro-batch",
+                                      "1",
+                                      "--length",
+                                      "32",
+                                      "--seed",
+                                      seed,
+                                      "--output",
+                                      dir_.File(name),
+                                      "--quiet"});
+    EXPECT_EQ(train.exit_code, 0) << train.err;
   }
 
   RunResult Reproduce(std::vector<std::string> what) const {
@@ -165,6 +185,17 @@ TEST_F(ReproduceCliTest, EverythingIsMadeOrSaidToBeMissing) {
   EXPECT_TRUE(LoadJson(dir_.File("paper/T7-small.json"))["rows"][0]["values"][1].is_null());
   const Json report = ParseJson(RunGhost({"report", dir_.File("paper"), "--json"}).out, "stdout");
   EXPECT_EQ(report["unread"], Json::array());
+}
+
+TEST_F(ReproduceCliTest, NamesakesAreToldApart) {
+  std::filesystem::create_directory(dir_.File("other"));
+  Train("other/small", "7");
+  const RunResult run = Reproduce({"F2", "--model", dir_.File("other/small")});
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  const Json results = ParseJson(run.out, "stdout")["results"];
+  ASSERT_EQ(results.size(), 2u);
+  EXPECT_THAT(results[0]["name"].get<std::string>(), testing::StartsWith("F2-small-"));
+  EXPECT_NE(results[0]["name"], results[1]["name"]);
 }
 
 TEST_F(ReproduceCliTest, MistakesAreNamed) {

@@ -6,11 +6,13 @@
 #include <cmath>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <numeric>
 #include <set>
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/file_name.h"
 #include "report/paper_figures.h"
 #include "report/report.h"
 #include "tasks/document.h"
@@ -61,6 +63,12 @@ class Reproduction {
       if (!folders.insert(models_.back().folder).second) {
         throw Error(ErrorKind::kUsage, "the same model twice", {.file = path});
       }
+    }
+    // Files are called after models; namesakes are told apart by their hash.
+    std::map<std::string, int> count;
+    for (const PaperModel& model : models_) ++count[model.name];
+    for (PaperModel& model : models_) {
+      if (count[model.name] > 1) model.name = FileName(model.folder);
     }
   }
 
