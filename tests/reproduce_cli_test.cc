@@ -187,6 +187,21 @@ TEST_F(ReproduceCliTest, EverythingIsMadeOrSaidToBeMissing) {
   EXPECT_EQ(report["unread"], Json::array());
 }
 
+TEST_F(ReproduceCliTest, HybridsHaveATableOfTheirOwn) {
+  const RunResult run =
+      RunGhost({"reproduce", "T9", "--model", "tests/golden/z2_g1_mem1_adapter_rope", "--model",
+                "tests/golden/z2_g2_mem2", "--tokenizer", "tests/fixtures/byte-tokenizer/tokenizer.json",
+                "--prefix-token", "0", "--data", dir_.path(), "--output", dir_.File("paper"), "--quick",
+                "--seeds", "1", "--quiet"});
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  const Json table = LoadJson(dir_.File("paper/T9.json"));
+  EXPECT_THAT(table["columns"], ElementsAre("z2_g1_mem1_adapter_rope", "z2_g2_mem2"));
+  ASSERT_EQ(table["rows"].size(), 6u);
+  for (const Json& row : table["rows"]) {
+    for (const Json& value : row["values"]) EXPECT_GT(value.get<double>(), 1.0) << row["label"];
+  }
+}
+
 TEST_F(ReproduceCliTest, NamesakesAreToldApart) {
   std::filesystem::create_directory(dir_.File("other"));
   Train("other/small", "7");
