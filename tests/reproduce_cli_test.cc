@@ -133,7 +133,7 @@ TEST_F(ReproduceCliTest, ATableStandsInAllForms) {
               HasSubstr("| the paper, Mamba2-1.3B | 13.24 | 13.51 | 14.23 |"));
   EXPECT_THAT(ReadFile(dir_.File("paper/report.html")),
               AllOf(HasSubstr("T8-small: What the score is made of"), HasSubstr("A quick run")));
-  EXPECT_TRUE(std::filesystem::is_empty(dir_.File("paper/work")));  // pruned models do not stay
+  EXPECT_TRUE(std::filesystem::is_empty(dir_.File("paper/pruned")));  // pruned models do not stay
 }
 
 TEST_F(ReproduceCliTest, WhatIsThereIsNotMeasuredAgain) {

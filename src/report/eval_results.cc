@@ -39,11 +39,7 @@ PruningWay WayOf(const Json& pruning) {
   }
   way.dropped = pruning.at("sparsity").get<double>();
   if (pruning.value("variant", Json()).is_string()) way.method += " " + pruning["variant"].get<std::string>();
-  if (const Json calibration = pruning.value("calibration", Json()); calibration.is_object()) {
-    way.details = fmt::format("{} x {} tokens of {}", calibration.at("samples").get<int64_t>(),
-                              calibration.at("length").get<int64_t>(),
-                              FileName(calibration.at("source").get<std::string>()));
-  }
+  way.details = CalibrationText(pruning.value("calibration", Json()));
   const auto add = [&](const char* part) {
     way.details += (way.details.empty() ? "" : "; ") + std::string(part);
   };

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <numeric>
 #include <set>
 
 #include "base/units.h"
@@ -12,26 +11,19 @@
 namespace ghost {
 namespace {
 
-// Shares are shown in percent.
-double UnitOf(const MetricColumn& column) {
-  return column.name.starts_with("acc") || column.name.starts_with("pass") ? 100.0 : 1.0;
-}
-
-// What a row has in a column, one number per run.
+// What a row has in a column, one number per run; shares in percent.
 std::vector<double> ValuesOf(const EvalRow& row, const MetricColumn& column) {
   const auto found = row.values.find(column);
   std::vector<double> values = found == row.values.end() ? std::vector<double>{} : found->second;
-  for (double& value : values) value *= UnitOf(column);
+  if (IsShare(column.name)) {
+    for (double& value : values) value *= 100;
+  }
   return values;
-}
-
-double Mean(const std::vector<double>& values) {
-  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
 std::string Caption(const MetricColumn& column) {
   std::string text = column.task == column.name ? column.name : column.task + " " + column.name;
-  if (UnitOf(column) == 100.0) text += ", %";
+  if (IsShare(column.name)) text += ", %";
   return column.settings.empty() ? text : text + " (" + column.settings + ")";
 }
 
@@ -84,7 +76,7 @@ LineChart CostChart(const EvalModel& model, const MetricColumn& column) {
     low = std::min(low, curve.points.back().second), high = std::max(high, curve.points.back().second);
   }
   for (auto& [key, curve] : curves) chart.series.push_back(std::move(curve));
-  if (UnitOf(column) == 1.0 && low > 0 && high > 4 * low) chart.y_scale = Scale::kLog;
+  if (!IsShare(column.name) && low > 0 && high > 4 * low) chart.y_scale = Scale::kLog;
   return chart;
 }
 

@@ -11,7 +11,6 @@ constexpr std::string_view kStyle =
     "body{font:15px/1.5 sans-serif;color:#222;background:#fff;max-width:66rem;margin:2rem auto;padding:0 "
     "1rem}\n"
     "h1{font-size:1.6rem}h2{font-size:1.25rem;margin-top:2.5rem;border-bottom:1px solid #ddd}\n"
-    "h3{font-size:1.05rem;margin-top:1.5rem}\n"
     ".wide{overflow-x:auto}table{border-collapse:collapse;font-size:14px}\n"
     "th,td{padding:.25rem .7rem;border-bottom:1px solid #e5e5e5;text-align:left;vertical-align:top}\n"
     "th{border-bottom:2px solid #999}.n{text-align:right;font-variant-numeric:tabular-nums}\n"
@@ -19,8 +18,8 @@ constexpr std::string_view kStyle =
 
 }  // namespace
 
-void HtmlPage::AddHeading(std::string_view text, int level) {
-  body_ += fmt::format("<h{0}>{1}</h{0}>\n", level, EscapeMarkup(text));
+void HtmlPage::AddHeading(std::string_view text) {
+  body_ += fmt::format("<h2>{}</h2>\n", EscapeMarkup(text));
 }
 
 void HtmlPage::AddText(std::string_view text) { body_ += fmt::format("<p>{}</p>\n", EscapeMarkup(text)); }

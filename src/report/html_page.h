@@ -18,7 +18,7 @@ class HtmlPage {
  public:
   explicit HtmlPage(std::string title = {}) : title_(std::move(title)) {}
 
-  void AddHeading(std::string_view text, int level = 2);  // 2: a section, 3: a part of one
+  void AddHeading(std::string_view text);
   void AddText(std::string_view text);
   void AddTable(const HtmlTable& table);
   void AddPicture(std::string_view svg);  // taken as it is

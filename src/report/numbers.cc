@@ -7,6 +7,12 @@
 
 namespace ghost {
 
+double Mean(const std::vector<double>& values) {
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
+bool IsShare(std::string_view metric) { return metric.starts_with("acc") || metric.starts_with("pass@"); }
+
 std::string ShortNumber(double value) {
   if (!std::isfinite(value)) return fmt::format("{}", value);
   const double size = std::fabs(value);
@@ -17,12 +23,11 @@ std::string ShortNumber(double value) {
 
 std::string MeanAndSpread(const std::vector<double>& values) {
   if (values.empty()) return "";
-  const auto count = static_cast<double>(values.size());
-  const double mean = std::accumulate(values.begin(), values.end(), 0.0) / count;
+  const double mean = Mean(values);
   if (values.size() == 1) return ShortNumber(mean);
   double squares = 0;
   for (const double value : values) squares += (value - mean) * (value - mean);
-  return ShortNumber(mean) + " ± " + ShortNumber(std::sqrt(squares / (count - 1)));
+  return ShortNumber(mean) + " ± " + ShortNumber(std::sqrt(squares / static_cast<double>(values.size() - 1)));
 }
 
 std::string Percent(double share) { return fmt::format("{:.4g} %", 100 * share); }

@@ -1,11 +1,16 @@
 // Numbers as people want to read them.
 #pragma once
 
-#include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace ghost {
+
+double Mean(const std::vector<double>& values);  // of at least one value
+
+// Whether a metric of an evaluation is a share, which people want in percent.
+bool IsShare(std::string_view metric);
 
 std::string ShortNumber(double value);  // four significant digits: "65.28", "1847", "1.2e+07"
 std::string MeanAndSpread(const std::vector<double>& values);  // "95.8 ± 48.8"; of one value only itself

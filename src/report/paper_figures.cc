@@ -7,12 +7,12 @@
 
 #include "base/error.h"
 #include "report/bar_chart.h"
-#include "report/heat_map.h"
 #include "report/line_chart.h"
 #include "report/method_diagram.h"
 #include "report/numbers.h"
 #include "report/result_files.h"
 #include "report/scatter_chart.h"
+#include "report/score_pictures.h"
 
 namespace ghost {
 namespace {
@@ -82,24 +82,11 @@ std::string DrawZeroShot(const Json& d) {
 }
 
 std::string DrawElbowFigure(const Json& d) {
-  ChartSeries curve;
-  double rank = 0;
-  for (const Json& value : ListOf(d.at("curve"))) curve.points.emplace_back(rank++, value.get<double>());
-  ChartSeries elbow = {.label = "elbow", .dots = true};
-  const auto bend = d.at("rank").get<size_t>();
-  if (bend < curve.points.size()) elbow.points.push_back(curve.points[bend]);
-  return RenderSvg(LineChart{"Scores from low to high",
-                             "rank within the layer",
-                             "score over the layer's maximum",
-                             {std::move(curve), std::move(elbow)}});
+  return DrawSortedScores({d.at("curve").get<std::vector<double>>(), d.at("rank").get<int>()});
 }
 
 std::string DrawHeatMap(const Json& d) {
-  return RenderSvg(HeatMap{.title = "Scores of all state channels",
-                           .x_label = "state channel",
-                           .y_label = "layer",
-                           .values = d.at("layers").get<std::vector<std::vector<double>>>(),
-                           .note = "dark: high, every layer over its own maximum"});
+  return DrawScoreMap(d.at("layers").get<std::vector<std::vector<double>>>(), /*kept=*/{});
 }
 
 struct Figure {

@@ -1,4 +1,4 @@
-// The paper's tables and figures from documents of schema ghost.reproduce. What is not as the schema says is
+// The paper's figures from documents of schema ghost.reproduce. What is not as the schema says is
 // an Error or a Json::exception.
 #pragma once
 
@@ -13,8 +13,5 @@ std::string DrawPaperFigure(const Json& document);
 
 // What is to be said beside a figure: numbers it shows, and the paper's.
 std::string DescribePaperFigure(const Json& document);
-
-// A table with the paper's numbers below ours, where the paper has any.
-std::string PaperTableMarkdown(const Json& document);
 
 }  // namespace ghost

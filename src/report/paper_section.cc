@@ -1,4 +1,3 @@
-#include "base/file_name.h"
 #include "report/paper_figures.h"
 #include "report/paper_table.h"
 #include "report/sections.h"

@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "report/numbers.h"
-#include "report/paper_figures.h"
 #include "report/result_files.h"
 
 namespace ghost {

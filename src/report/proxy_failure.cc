@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "base/check.h"
+#include "report/numbers.h"
 
 namespace ghost {
 namespace {
@@ -15,10 +15,6 @@ double Quantile(const std::vector<double>& sorted, double part) {
   const auto below = static_cast<size_t>(place);
   const size_t above = std::min(below + 1, sorted.size() - 1);
   return sorted[below] + (place - static_cast<double>(below)) * (sorted[above] - sorted[below]);
-}
-
-double Mean(const std::vector<double>& values) {
-  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
 double Pearson(const std::vector<std::pair<double, double>>& points) {

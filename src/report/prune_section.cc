@@ -7,9 +7,8 @@
 #include "base/file_name.h"
 #include "base/units.h"
 #include "report/elbow.h"
-#include "report/heat_map.h"
-#include "report/line_chart.h"
 #include "report/numbers.h"
+#include "report/score_pictures.h"
 #include "report/sections.h"
 
 namespace ghost {
@@ -51,40 +50,17 @@ void TakeRoots(std::vector<Layer>& layers) {
   }
 }
 
-// Figure 7: every layer over its own maximum.
 std::string DrawScores(const std::vector<Layer>& layers) {
-  HeatMap map = {.title = "Scores of all state channels",
-                 .x_label = "state channel",
-                 .y_label = "layer",
-                 .note = "dark: high, every layer over its own maximum; blue: kept, grey: dropped"};
+  std::vector<std::vector<double>> scores;
+  std::vector<std::vector<bool>> kept;
   for (const Layer& layer : layers) {
     const double highest =
         layer.scores.empty() ? 1.0 : *std::max_element(layer.scores.begin(), layer.scores.end());
-    std::vector<double> row = layer.scores;
-    for (double& score : row) score = highest > 0 ? score / highest : 0.0;
-    map.values.push_back(std::move(row));
-    map.marked.push_back(layer.kept);
+    scores.push_back(layer.scores);
+    for (double& score : scores.back()) score = highest > 0 ? score / highest : 0.0;
+    kept.push_back(layer.kept);
   }
-  return RenderSvg(map);
-}
-
-// Figure 6.
-std::string DrawElbow(const Elbow& elbow) {
-  ChartSeries curve = {.label = "mean over layers"};
-  for (size_t r = 0; r < elbow.curve.size(); ++r) {
-    curve.points.emplace_back(static_cast<double>(r), elbow.curve[r]);
-  }
-  return RenderSvg(LineChart{"Scores from low to high",
-                             "rank within the layer",
-                             "score over the layer's maximum",
-                             {std::move(curve)}});
-}
-
-std::string DescribeCalibration(const Json& calibration) {
-  if (!calibration.is_object()) return "without calibration";
-  return fmt::format("calibrated on {} x {} tokens of {}", calibration.at("samples").get<int64_t>(),
-                     calibration.at("length").get<int64_t>(),
-                     FileName(calibration.at("source").get<std::string>()));
+  return DrawScoreMap(std::move(scores), std::move(kept));
 }
 
 }  // namespace
@@ -97,13 +73,14 @@ void AddPruneSection(const ResultFile& file, HtmlPage& page) {
   for (const Json& layer : ListOf(d.at("layers"))) layers.push_back(ReadLayer(layer, file.path));
   if (method.starts_with("ghost")) TakeRoots(layers);
 
+  const std::string calibration = CalibrationText(pruning.value("calibration", Json()));
   page.AddHeading("Pruned: " + file.path);
   page.AddText(fmt::format(
       "{} of {}{}, {}. State per sequence {} before, {} after.", method,
       FileName(d.at("model").at("path").get<std::string>()),
       pruning.contains("sparsity") ? ", " + Percent(pruning["sparsity"].get<double>()) + " dropped"
                                    : std::string(),
-      DescribeCalibration(pruning.value("calibration", Json())),
+      calibration.empty() ? "without calibration" : "calibrated on " + calibration,
       Bytes(d.at("state_bytes_before").get<double>()), Bytes(d.at("state_bytes_after").get<double>())));
   for (const std::string& advice : d.value("advice", std::vector<std::string>{})) page.AddText(advice);
   // Random scores would be noise, and lists given by hand have none.
@@ -113,7 +90,7 @@ void AddPruneSection(const ResultFile& file, HtmlPage& page) {
   for (const Layer& layer : layers) scores.push_back(layer.scores);
   const Elbow elbow = FindElbow(scores);
   if (elbow.curve.size() < 3) return;
-  page.AddPicture(DrawElbow(elbow));
+  page.AddPicture(DrawSortedScores(elbow));
   page.AddText(
       fmt::format("The curve bends at rank {} of {} ({}).", elbow.rank, elbow.curve.size(),
                   Percent(static_cast<double>(elbow.rank) / static_cast<double>(elbow.curve.size()))));

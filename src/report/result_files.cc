@@ -1,10 +1,13 @@
 #include "report/result_files.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <filesystem>
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/file_name.h"
 
 namespace ghost {
 namespace {
@@ -40,6 +43,13 @@ ResultFiles FindResults(const std::string& folder) {
     }
   }
   return found;
+}
+
+std::string CalibrationText(const Json& calibration) {
+  if (!calibration.is_object()) return "";
+  return fmt::format("{} x {} tokens of {}", calibration.at("samples").get<int64_t>(),
+                     calibration.at("length").get<int64_t>(),
+                     FileName(calibration.at("source").get<std::string>()));
 }
 
 std::string SchemaOf(const ResultFile& file) {

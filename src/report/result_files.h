@@ -30,6 +30,9 @@ ResultFiles FindResults(const std::string& folder);
 // The elements of what must be a list; anything else is a Json::exception, as with at() and get().
 inline const Json::array_t& ListOf(const Json& value) { return value.get_ref<const Json::array_t&>(); }
 
+// "64 x 512 tokens of books.txt", from the `calibration` of a pruning record; empty where there was none.
+std::string CalibrationText(const Json& calibration);
+
 // The schema of a document without its version: "ghost.eval".
 std::string SchemaOf(const ResultFile& file);
 

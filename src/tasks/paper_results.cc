@@ -11,6 +11,7 @@
 #include "base/progress.h"
 #include "eval/task.h"
 #include "model/random_model.h"
+#include "report/numbers.h"
 #include "tasks/document.h"
 #include "tasks/evaluate.h"
 #include "tasks/model_source.h"
@@ -115,7 +116,8 @@ std::string PaperResults::PruneFor(const Job& job) const {
   if (job.setting.method.empty()) return job.model.source.model;
   PruneOptions prune;
   prune.model = job.model.source;
-  prune.output = fmt::format("{}/work/{}-{}", setup_.output, FileName(job.model.folder), NameOf(job.setting));
+  prune.output =
+      fmt::format("{}/pruned/{}-{}", setup_.output, FileName(job.model.folder), NameOf(job.setting));
   if (prune.model.model.ends_with(".gguf")) prune.output += ".gguf";  // keeps the tokenizer inside
   prune.method = job.setting.method;
   prune.sparsity = job.setting.sparsity;
@@ -133,7 +135,7 @@ std::string PaperResults::PruneFor(const Job& job) const {
   }
   prune.resume = true;
   prune.force = true;
-  std::filesystem::create_directories(setup_.output + "/work");
+  std::filesystem::create_directories(setup_.output + "/pruned");
   // Outputs appear whole: what is there was left by a run that was interrupted while it evaluated.
   if (!std::filesystem::exists(prune.output)) Prune(prune);
   return prune.output;

@@ -243,8 +243,6 @@ std::string PruneSetting::Name() const {
   return method == "random" || !source.empty() ? name + fmt::format("-seed{}", seed) : name;
 }
 
-bool IsShare(std::string_view metric) { return metric.starts_with("acc") || metric.starts_with("pass@"); }
-
 PaperTable MakePaperTable(std::string_view id) {
   static constexpr struct {
     std::string_view id;

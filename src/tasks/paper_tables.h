@@ -48,7 +48,4 @@ struct PaperTable {
 // "T1" to "T9". Error(kUsage) for others.
 PaperTable MakePaperTable(std::string_view id);
 
-// Whether a metric is a share, which the paper prints in percent.
-bool IsShare(std::string_view metric);
-
 }  // namespace ghost

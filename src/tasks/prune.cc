@@ -5,7 +5,6 @@
 #include <charconv>
 
 #include "base/error.h"
-#include "base/file_name.h"
 #include "base/interrupt.h"
 #include "base/progress.h"
 #include "model/cost.h"
@@ -16,6 +15,7 @@
 #include "prune/sequential.h"
 #include "prune/taylor.h"
 #include "prune/write_pruned.h"
+#include "report/result_files.h"
 #include "tasks/document.h"
 
 namespace ghost {
@@ -184,12 +184,6 @@ OrderedJson DescribeLayers(const std::vector<LayerOutcome>& layers, const ModelC
   return list;
 }
 
-std::string CalibrationText(const OrderedJson& described) {
-  if (described.is_null()) return "none";
-  return fmt::format("{} x {} tokens of {}", described["samples"].get<int64_t>(),
-                     described["length"].get<int64_t>(), FileName(described["source"].get<std::string>()));
-}
-
 }  // namespace
 
 OrderedJson Prune(const PruneOptions& options) {
@@ -227,13 +221,14 @@ OrderedJson Prune(const PruneOptions& options) {
   document["layers"] = DescribeLayers(layers, config);
   FinishDocument(document, timer);
 
+  const std::string calibrated_on = CalibrationText(Json(data.described));
   output.path = options.output;
   output.force = options.force;
   output.document = document;
   output.model_card = MakeModelCard({.base_model = options.model.model,
                                      .method = run["method"].get<std::string>(),
                                      .sparsity = given ? DroppedShare(mask, config) : options.sparsity,
-                                     .calibration = CalibrationText(data.described),
+                                     .calibration = calibrated_on.empty() ? "none" : calibrated_on,
                                      .before = config,
                                      .after = pruned,
                                      .mask = mask,

@@ -7,13 +7,14 @@
 #include <filesystem>
 #include <functional>
 #include <map>
-#include <numeric>
 #include <set>
 
 #include "base/error.h"
 #include "base/file.h"
 #include "base/file_name.h"
+#include "report/numbers.h"
 #include "report/paper_figures.h"
+#include "report/paper_table.h"
 #include "report/report.h"
 #include "tasks/document.h"
 #include "tasks/paper_figures.h"
@@ -146,10 +147,8 @@ class Reproduction {
   };
   Cell Summarise(const std::vector<double>& values) const {
     if (values.empty()) return {};
-    const double mean =
-        std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
     const auto [low, high] = std::minmax_element(values.begin(), values.end());
-    return {mean, *low, *high};
+    return {Mean(values), *low, *high};
   }
 
   OrderedJson DescribeRow(const PaperRow& row, const std::vector<std::vector<double>>& cells,
