@@ -7,17 +7,17 @@
 
 #include "base/file.h"
 #include "base/json.h"
+#include "commands/gguf_tokenizer.h"
 #include "io/gguf.h"
 #include "io/safetensors.h"
 #include "prune/write_pruned.h"
-#include "tasks/gguf_tokenizer.h"
 #include "tests/support/golden.h"
 #include "tests/support/logits.h"
 #include "tests/support/masks.h"
 #include "tests/support/run_ghost.h"
 #include "tests/support/temp_dir.h"
-#include "text/tokenizer.h"
-#include "text/tokenizer_json.h"
+#include "text/tokenizer/tokenizer.h"
+#include "text/tokenizer/tokenizer_json.h"
 
 namespace ghost {
 namespace {

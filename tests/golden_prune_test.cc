@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "base/threads.h"
-#include "kernels/norm.h"
+#include "kernels/norm/norm.h"
 #include "model/runner.h"
 #include "prune/sequential.h"
 #include "tests/support/golden.h"

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "bench/timings.h"
-#include "kernels/machine_limits.h"
+#include "kernels/machine/machine_limits.h"
 #include "model/cost.h"
 #include "model/model.h"
 

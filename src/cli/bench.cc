@@ -1,4 +1,4 @@
-#include "tasks/bench.h"
+#include "commands/bench.h"
 
 #include <fmt/format.h>
 

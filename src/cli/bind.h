@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "tasks/options.h"
+#include "commands/options.h"
 
 namespace ghost {
 

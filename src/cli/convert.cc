@@ -1,4 +1,4 @@
-#include "tasks/convert.h"
+#include "commands/convert.h"
 
 #include <fmt/format.h>
 

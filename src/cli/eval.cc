@@ -8,7 +8,7 @@
 #include "cli/recall_table.h"
 #include "cli/run.h"
 #include "cli/verbs.h"
-#include "tasks/evaluate.h"
+#include "commands/evaluate.h"
 
 namespace ghost {
 namespace {

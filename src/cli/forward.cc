@@ -1,4 +1,4 @@
-#include "tasks/forward.h"
+#include "commands/forward.h"
 
 #include <fmt/format.h>
 

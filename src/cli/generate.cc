@@ -1,4 +1,4 @@
-#include "tasks/generate.h"
+#include "commands/generate.h"
 
 #include <fmt/format.h>
 

@@ -5,7 +5,7 @@
 #include "base/units.h"
 #include "cli/run.h"
 #include "cli/verbs.h"
-#include "tasks/inspect.h"
+#include "commands/inspect.h"
 
 namespace ghost {
 namespace {

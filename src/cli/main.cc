@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/interrupt.h"
 #include "cli/verbs.h"
-#include "tasks/document.h"
+#include "commands/document.h"
 
 namespace ghost {
 namespace {

@@ -1,4 +1,4 @@
-#include "tasks/prune.h"
+#include "commands/prune.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "tasks/random_model.h"
+#include "commands/random_model.h"
 
 #include <fmt/format.h>
 

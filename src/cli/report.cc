@@ -1,4 +1,4 @@
-#include "tasks/report.h"
+#include "commands/report.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "tasks/reproduce.h"
+#include "commands/reproduce.h"
 
 #include <fmt/format.h>
 

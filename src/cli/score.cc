@@ -1,4 +1,4 @@
-#include "tasks/score.h"
+#include "commands/score.h"
 
 #include <fmt/format.h>
 

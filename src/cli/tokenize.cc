@@ -1,4 +1,4 @@
-#include "tasks/tokenize.h"
+#include "commands/tokenize.h"
 
 #include <fmt/format.h>
 

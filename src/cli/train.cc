@@ -1,4 +1,4 @@
-#include "tasks/train.h"
+#include "commands/train.h"
 
 #include <fmt/format.h>
 

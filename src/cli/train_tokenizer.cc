@@ -1,4 +1,4 @@
-#include "tasks/train_tokenizer.h"
+#include "commands/train_tokenizer.h"
 
 #include <fmt/format.h>
 

@@ -1,7 +1,7 @@
 #include "eval/json_lines.h"
 
 #include "base/file.h"
-#include "text/text_file.h"
+#include "text/corpus/text_file.h"
 
 namespace ghost {
 namespace {

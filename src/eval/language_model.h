@@ -9,7 +9,7 @@
 
 #include "eval/requests.h"
 #include "eval/token_model.h"
-#include "text/tokenizer.h"
+#include "text/tokenizer/tokenizer.h"
 
 namespace ghost {
 

@@ -4,7 +4,7 @@
 #include "eval/csv.h"
 #include "eval/json_lines.h"
 #include "eval/multiple_choice.h"
-#include "text/python_text.h"
+#include "text/tokenizer/python_text.h"
 
 namespace ghost {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "text/python_text.h"
+#include "text/tokenizer/python_text.h"
 
 namespace ghost {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "kernels/softmax.h"
+#include "kernels/rows/softmax.h"
 #include "model/random_model.h"
 #include "model/runner.h"
 #include "tests/support/tiny_config.h"

@@ -6,7 +6,7 @@
 #include "base/check.h"
 #include "base/error.h"
 #include "base/threads.h"
-#include "kernels/softmax.h"
+#include "kernels/rows/softmax.h"
 #include "model/runner.h"
 
 namespace ghost {

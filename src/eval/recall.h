@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "model/model.h"
-#include "text/recall.h"
-#include "text/tokenizer.h"
+#include "text/corpus/recall.h"
+#include "text/tokenizer/tokenizer.h"
 
 namespace ghost {
 

@@ -7,13 +7,13 @@
 
 #include "base/error.h"
 #include "base/threads.h"
-#include "kernels/softmax.h"
+#include "kernels/rows/softmax.h"
 #include "model/random_model.h"
 #include "model/runner.h"
 #include "tests/support/tiny_config.h"
-#include "text/bpe_train.h"
 #include "text/test_files.h"
-#include "text/tokenizer_json.h"
+#include "text/tokenizer/bpe_train.h"
+#include "text/tokenizer/tokenizer_json.h"
 
 namespace ghost {
 namespace {

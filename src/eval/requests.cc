@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "text/python_text.h"
+#include "text/tokenizer/python_text.h"
 
 namespace ghost {
 namespace {

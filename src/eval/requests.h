@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "eval/token_model.h"
-#include "text/tokenizer.h"
+#include "text/tokenizer/tokenizer.h"
 
 namespace ghost {
 

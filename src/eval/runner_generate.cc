@@ -4,7 +4,7 @@
 #include "base/check.h"
 #include "base/interrupt.h"
 #include "eval/runner_model.h"
-#include "kernels/softmax.h"
+#include "kernels/rows/softmax.h"
 
 namespace ghost {
 

@@ -7,7 +7,7 @@
 #include "base/check.h"
 #include "base/interrupt.h"
 #include "base/threads.h"
-#include "kernels/softmax.h"
+#include "kernels/rows/softmax.h"
 #include "model/cost.h"
 
 namespace ghost {

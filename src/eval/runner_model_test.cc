@@ -8,7 +8,7 @@
 #include "base/rng.h"
 #include "base/threads.h"
 #include "eval/task.h"
-#include "kernels/softmax.h"
+#include "kernels/rows/softmax.h"
 #include "model/random_model.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/tiny_config.h"

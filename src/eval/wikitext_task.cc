@@ -4,8 +4,8 @@
 
 #include "base/error.h"
 #include "eval/task.h"
-#include "text/text_file.h"
-#include "text/wikitext.h"
+#include "text/corpus/text_file.h"
+#include "text/corpus/wikitext.h"
 
 namespace ghost {
 namespace {

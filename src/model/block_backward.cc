@@ -2,10 +2,10 @@
 
 #include <vector>
 
-#include "kernels/conv1d_backward.h"
-#include "kernels/matmul_backward.h"
-#include "kernels/norm_backward.h"
-#include "kernels/ssm_scan_backward.h"
+#include "kernels/conv/conv1d_backward.h"
+#include "kernels/matmul/matmul_backward.h"
+#include "kernels/norm/norm_backward.h"
+#include "kernels/scan/ssm_scan_backward.h"
 #include "model/block_views.h"
 
 namespace ghost {

@@ -1,9 +1,9 @@
 #include "model/block_forward.h"
 
-#include "kernels/conv1d.h"
-#include "kernels/matmul.h"
-#include "kernels/norm.h"
-#include "kernels/ssm_scan_backward.h"
+#include "kernels/conv/conv1d.h"
+#include "kernels/matmul/matmul.h"
+#include "kernels/norm/norm.h"
+#include "kernels/scan/ssm_scan_backward.h"
 #include "model/block_views.h"
 
 namespace ghost {

@@ -3,8 +3,8 @@
 
 #include <span>
 
-#include "kernels/sequence_span.h"
-#include "kernels/ssm_scan.h"
+#include "kernels/scan/sequence_span.h"
+#include "kernels/scan/ssm_scan.h"
 #include "model/layer.h"
 #include "model/mamba_layer.h"
 #include "tensor/view.h"

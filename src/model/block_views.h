@@ -4,8 +4,8 @@
 #include <span>
 #include <vector>
 
-#include "kernels/conv1d.h"
-#include "kernels/ssm_scan.h"
+#include "kernels/conv/conv1d.h"
+#include "kernels/scan/ssm_scan.h"
 #include "model/mamba_layer.h"
 #include "tensor/view.h"
 

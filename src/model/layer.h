@@ -4,8 +4,8 @@
 
 #include <span>
 
-#include "kernels/sequence_span.h"
-#include "kernels/ssm_scan.h"
+#include "kernels/scan/sequence_span.h"
+#include "kernels/scan/ssm_scan.h"
 #include "model/key_value_cache.h"
 #include "model/shared_block.h"
 #include "tensor/matrix_buffer.h"

@@ -5,9 +5,9 @@
 
 #include "base/check.h"
 #include "base/error.h"
-#include "kernels/gather.h"
-#include "kernels/matmul.h"
-#include "kernels/norm.h"
+#include "kernels/matmul/matmul.h"
+#include "kernels/norm/norm.h"
+#include "kernels/rows/gather.h"
 #include "model/token_ids.h"
 #include "tensor/matrix_buffer.h"
 

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "base/check.h"
-#include "kernels/softmax.h"
+#include "kernels/rows/softmax.h"
 
 namespace ghost {
 

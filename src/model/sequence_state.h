@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "kernels/sequence_span.h"
+#include "kernels/scan/sequence_span.h"
 #include "model/config.h"
 #include "model/key_value_cache.h"
 #include "tensor/buffer.h"

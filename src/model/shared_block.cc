@@ -3,12 +3,12 @@
 #include <algorithm>
 
 #include "base/threads.h"
-#include "kernels/attention.h"
-#include "kernels/gather.h"
-#include "kernels/gelu_gate.h"
-#include "kernels/matmul.h"
-#include "kernels/norm.h"
-#include "kernels/rope.h"
+#include "kernels/attention/attention.h"
+#include "kernels/attention/rope.h"
+#include "kernels/matmul/matmul.h"
+#include "kernels/norm/norm.h"
+#include "kernels/rows/gather.h"
+#include "kernels/rows/gelu_gate.h"
 #include "model/block_views.h"
 #include "model/shared_block_views.h"
 

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 
-#include "kernels/attention_backward.h"
-#include "kernels/gather.h"
-#include "kernels/gelu_gate.h"
-#include "kernels/matmul_backward.h"
-#include "kernels/norm_backward.h"
-#include "kernels/rope.h"
+#include "kernels/attention/attention_backward.h"
+#include "kernels/attention/rope.h"
+#include "kernels/matmul/matmul_backward.h"
+#include "kernels/norm/norm_backward.h"
+#include "kernels/rows/gather.h"
+#include "kernels/rows/gelu_gate.h"
 #include "model/shared_block_views.h"
 
 namespace ghost {

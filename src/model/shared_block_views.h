@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "kernels/attention.h"
+#include "kernels/attention/attention.h"
 #include "model/key_value_cache.h"
 #include "model/shared_block.h"
 

@@ -6,9 +6,9 @@
 
 #include "base/check.h"
 #include "base/threads.h"
-#include "kernels/conv1d.h"
-#include "kernels/matmul.h"
-#include "kernels/norm.h"
+#include "kernels/conv/conv1d.h"
+#include "kernels/matmul/matmul.h"
+#include "kernels/norm/norm.h"
 #include "model/block_views.h"
 #include "tensor/matrix_buffer.h"
 

@@ -6,7 +6,7 @@
 
 #include "base/check.h"
 #include "base/error.h"
-#include "kernels/gather.h"
+#include "kernels/rows/gather.h"
 #include "model/convert_tensor.h"
 #include "model/runner.h"
 #include "model/token_ids.h"

@@ -7,8 +7,8 @@
 #include "base/check.h"
 #include "base/error.h"
 #include "base/threads.h"
-#include "kernels/cholesky.h"
-#include "kernels/matmul_backward.h"
+#include "kernels/matmul/cholesky.h"
+#include "kernels/matmul/matmul_backward.h"
 
 namespace ghost {
 namespace {

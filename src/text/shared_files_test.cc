@@ -12,15 +12,15 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/rng.h"
-#include "text/bpe_train.h"
-#include "text/gpt2_split.h"
-#include "text/regex.h"
+#include "text/corpus/text_file.h"
+#include "text/corpus/wikitext.h"
 #include "text/test_files.h"
-#include "text/text_file.h"
-#include "text/tokenizer.h"
-#include "text/tokenizer_json.h"
-#include "text/unicode.h"
-#include "text/wikitext.h"
+#include "text/tokenizer/bpe_train.h"
+#include "text/tokenizer/gpt2_split.h"
+#include "text/tokenizer/regex.h"
+#include "text/tokenizer/tokenizer.h"
+#include "text/tokenizer/tokenizer_json.h"
+#include "text/tokenizer/unicode.h"
 
 namespace ghost {
 namespace {

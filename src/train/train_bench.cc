@@ -2,7 +2,7 @@
 #include <benchmark/benchmark.h>
 
 #include "base/rng.h"
-#include "kernels/machine_limits.h"
+#include "kernels/machine/machine_limits.h"
 #include "train/shapes.h"
 #include "train/trainer.h"
 

@@ -5,9 +5,9 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/conv1d_backward_ref.h"
-#include "kernels/norm_backward_ref.h"
-#include "kernels/ssm_scan_backward_ref.h"
+#include "kernels/conv/conv1d_backward_ref.h"
+#include "kernels/norm/norm_backward_ref.h"
+#include "kernels/scan/ssm_scan_backward_ref.h"
 #include "model/mamba_layer.h"
 
 namespace ghost {

@@ -1,0 +1,60 @@
+// `ghost bench`: prefill and decode speed beside this machine's own limits, or the cost of pruning beside a
+// forward pass, measured in the same run.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "commands/options.h"
+
+namespace ghost {
+
+struct BenchOptions {
+  CommonOptions common;
+  std::string model;
+  std::string norm_groups = "auto";
+  std::string shape;
+  std::string dtype = "f32";
+  std::vector<std::string> compare;
+  std::string batch = "1,4,16,64";
+  int64_t prefill = 512;
+  int64_t prefill_batch = 4;
+  int64_t decode = 64;
+  int repeats = 5;
+  bool calibration = false;
+  std::string methods = "ghost,magnitude,random,taylor,sparsegpt";
+  int64_t samples = 8;
+  int64_t length = 1024;
+  std::string output;
+
+  template <class Visit>
+  void ForEach(Visit&& visit) {
+    visit(model,
+          OptionInfo{"MODEL", "checkpoint directory or .gguf file; or give --shape", Place::kPositional});
+    visit(norm_groups,
+          OptionInfo{"norm-groups", "span of the gated norm: full, grouped or auto (as trained)"});
+    visit(shape,
+          OptionInfo{"shape",
+                     "random weights of a released shape: mamba2-130m, -370m, -780m, -1.3b, -2.7b, ..."});
+    visit(dtype, OptionInfo{"dtype", "of the random weights: f32, f16 or bf16"});
+    visit(compare, OptionInfo{"compare", "other models, measured in turn with the first"});
+    visit(batch, OptionInfo{"batch", "numbers of sequences to decode at once"});
+    visit(prefill, OptionInfo{"prefill", "prompt length; 0 = no prefill"});
+    visit(prefill_batch, OptionInfo{"prefill-batch", "prompts in one pass"});
+    visit(decode, OptionInfo{"decode", "steps to decode; 0 = no decoding"});
+    visit(repeats, OptionInfo{"repeats",
+                              "timed runs after one untimed (with --calibration only of the forward pass)"});
+    visit(calibration,
+          OptionInfo{"calibration", "measure pruning instead: time against a forward pass, memory"});
+    visit(methods, OptionInfo{"methods", "of pruning, for --calibration"});
+    visit(samples, OptionInfo{"samples", "calibration samples"});
+    visit(length, OptionInfo{"length", "tokens of a calibration sample"});
+    visit(output, OptionInfo{"output", "also write the JSON document to this file"});
+    common.ForEach(visit);
+  }
+};
+
+OrderedJson Bench(const BenchOptions& options);
+
+}  // namespace ghost

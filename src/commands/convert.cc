@@ -1,0 +1,275 @@
+#include "commands/convert.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cstdio>
+#include <filesystem>
+
+#include "base/atomic_directory.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/file_name.h"
+#include "base/json_edit.h"
+#include "commands/document.h"
+#include "commands/gguf_tokenizer.h"
+#include "commands/model_source.h"
+#include "io/gguf_writer.h"
+#include "io/safetensors.h"
+#include "model/checkpoint_files.h"
+#include "model/convert_tensor.h"
+#include "model/gguf_export.h"
+#include "model/ragged.h"
+#include "model/weights.h"
+#include "text/tokenizer/tokenizer_json.h"
+
+namespace ghost {
+namespace {
+
+enum class Format { kHuggingFace, kGguf };
+
+Format ParseFormat(const ConvertOptions& options) {
+  if (options.format == "huggingface") return Format::kHuggingFace;
+  if (options.format == "gguf") return Format::kGguf;
+  if (options.format.empty()) return options.output.ends_with(".gguf") ? Format::kGguf : Format::kHuggingFace;
+  throw Error(ErrorKind::kUsage, "bad value of --format",
+              {.expected = "huggingface or gguf", .actual = options.format});
+}
+
+// nullopt: every matrix as it is stored.
+std::optional<DType> ParseDType(const ConvertOptions& options, Format format) {
+  if (options.dtype == "keep") return std::nullopt;
+  if (options.dtype == "f32") return DType::kF32;
+  if (options.dtype == "f16") return DType::kF16;
+  if (options.dtype == "bf16") return DType::kBF16;
+  if (options.dtype != "q8_0") {
+    throw Error(ErrorKind::kUsage, "bad value of --dtype",
+                {.expected = "f32, f16, bf16, q8_0 or keep", .actual = options.dtype});
+  }
+  if (format != Format::kGguf) {
+    throw Error(ErrorKind::kUsage, "q8_0 is a type of GGUF files only",
+                {.hint = "say --format gguf, or --dtype f32, f16 or bf16"});
+  }
+  return DType::kQ8_0;
+}
+
+struct Job {
+  const Checkpoint& source;
+  const ModelWeights& weights;
+  const ConvertOptions& options;
+  std::optional<DType> dtype;
+  std::vector<std::string> warnings;
+
+  // The type most of the matrices will have.
+  DType matrix_type() const { return dtype.value_or(weights.blocks.front().in_proj.dtype()); }
+};
+
+// The folder to take a tokenizer from; empty when there is none.
+std::string TokenizerFolder(const Job& job) {
+  if (job.options.tokenizer.empty()) {
+    return FileExists(job.source.path + "/tokenizer.json") ? job.source.path : "";
+  }
+  if (DirectoryExists(job.options.tokenizer)) return job.options.tokenizer;
+  const std::string folder = std::filesystem::path(job.options.tokenizer).parent_path().string();
+  return folder.empty() ? "." : folder;
+}
+
+TokenizerSpec LoadSpec(const Job& job) {
+  const std::string folder = TokenizerFolder(job), config = folder + "/tokenizer_config.json";
+  const bool given = !job.options.tokenizer.empty() && !DirectoryExists(job.options.tokenizer);
+  const std::string file = given ? job.options.tokenizer : folder + "/tokenizer.json";
+  TokenizerSpec spec = ParseTokenizerJson(ReadFile(file, kMaxTokenizerFileBytes), file);
+  if (FileExists(config)) ApplyTokenizerConfig(ReadFile(config, kMaxTokenizerFileBytes), config, spec);
+  ValidateSpec(spec);
+  CheckVocabulary(Tokenizer(spec), job.source.config, file);
+  return spec;
+}
+
+// The ghost.json of a pruned source: a file beside the weights (without which a ragged model cannot be read),
+// or a key of a lone GGUF file. Empty when there is none.
+std::string GhostDocument(const Job& job) {
+  const Checkpoint& source = job.source;
+  const std::string file = source.path + "/" + kGhostFile;
+  if (FileExists(file)) return ReadFile(file);
+  if (!source.gguf || !source.gguf->keys.contains(kGhostFile)) return "";
+  const std::string text = GgufString(*source.gguf, kGhostFile);
+  if (IsRagged(ParseJson(text, source.weights), source.weights)) {
+    throw Error(ErrorKind::kCorrupt, "a GGUF file cannot hold a ragged model",
+                {.file = source.weights, .tensor = kGhostFile});
+  }
+  return text;
+}
+
+// --- to GGUF ---
+
+void AddTokenizerKeys(Job& job, GgufKeys& keys) {
+  const std::string hint = "llama.cpp will not load the file as it is";
+  if (TokenizerFolder(job).empty() && job.options.tokenizer.empty()) {
+    job.warnings.push_back("no tokenizer.json: the file gets no vocabulary, and " + hint +
+                           "; give one with --tokenizer PATH");
+    return;
+  }
+  const TokenizerSpec spec = LoadSpec(job);
+  if (const auto reason = WhyNoGgufTokenizer(spec)) {
+    job.warnings.push_back("the tokenizer is left out (" + *reason + "), and " + hint);
+    return;
+  }
+  for (auto& key : MakeGgufTokenizerKeys(spec, job.source.config.vocab_size)) keys.push_back(std::move(key));
+}
+
+// All keys of a GGUF source, with the type of its matrices brought up to date.
+GgufKeys CarryKeys(const GgufFile& source, DType matrix_type) {
+  GgufKeys keys(source.keys.begin(), source.keys.end());
+  for (auto& [key, value] : keys) {
+    if (key == "general.file_type") value = GgufFileType(matrix_type);
+    if (key == "general.alignment") value = uint32_t{32};
+  }
+  return keys;
+}
+
+std::string WriteGguf(Job& job) {
+  const Checkpoint& source = job.source;
+  GgufKeys keys;
+  if (source.gguf) {
+    keys = CarryKeys(*source.gguf, job.matrix_type());
+    if (!job.options.tokenizer.empty()) {
+      std::erase_if(keys, [](const auto& item) { return item.first.starts_with("tokenizer."); });
+      AddTokenizerKeys(job, keys);
+    }
+  } else {
+    keys = MakeGgufKeys(source.config, job.matrix_type());
+    keys.emplace_back("general.name", FileName(source.path));
+    AddTokenizerKeys(job, keys);
+  }
+  if (const std::string ghost = GhostDocument(job); !ghost.empty()) {
+    std::erase_if(keys, [](const auto& item) { return item.first == kGhostFile; });
+    keys.emplace_back(kGhostFile, ghost);
+  }
+  const GgufTensors tensors = MakeGgufTensors(source.config, job.weights, job.dtype);
+  (void)AtomicFile(job.options.output, job.options.force);  // refuses what exists
+  SaveGguf(job.options.output, keys, tensors);
+  return job.options.output;
+}
+
+// --- to Hugging Face ---
+
+std::string_view TorchName(DType dtype) {
+  return dtype == DType::kF32 ? "float32" : dtype == DType::kF16 ? "float16" : "bfloat16";
+}
+
+// A Hugging Face source keeps its text but for the type it names; others get a new one.
+std::string MakeConfigText(const Job& job) {
+  const Checkpoint& source = job.source;
+  if (source.config.layout == Layout::kHuggingFace) {
+    const std::string file = source.path + "/config.json";
+    std::string text = ReadFile(file);
+    for (const std::string_view key : {"dtype", "torch_dtype"}) {
+      const std::array path = {key};
+      if (job.dtype && HasJsonField(text, path, file))
+        text = SetJsonField(text, path, fmt::format("\"{}\"", TorchName(*job.dtype)), file);
+    }
+    return text;
+  }
+  OrderedJson config = MakeHuggingFaceConfig(source.config);
+  config["torch_dtype"] = TorchName(job.matrix_type());
+  if (source.gguf) {
+    for (const char* id : {"bos_token_id", "eos_token_id"}) {
+      config[id] = GgufUint(*source.gguf, std::string("tokenizer.ggml.") + id, 0);
+    }
+  }
+  return config.dump(2) + "\n";
+}
+
+std::map<std::string, LazyTensor> MakeHuggingFaceTensors(const Job& job) {
+  ModelConfig config = job.source.config;
+  const bool from_gguf = config.layout == Layout::kGguf;
+  config.layout = Layout::kHuggingFace;  // for the names
+  std::map<std::string, LazyTensor> tensors;
+  ForEachTensor(job.weights, config, [&](const Tensor& stored, const TensorRow& row) {
+    const bool changes = row.is_matrix || job.dtype == DType::kF32;
+    const DType type = changes ? job.dtype.value_or(stored.dtype()) : stored.dtype();
+    if (type == DType::kQ8_0) {
+      throw Error(ErrorKind::kUsage, "a quantised model needs a type for its Hugging Face form",
+                  {.file = job.source.weights,
+                   .tensor = row.gguf,
+                   .actual = "Q8_0",
+                   .hint = "say --dtype f32, f16 or bf16"});
+    }
+    const bool is_a = from_gguf && row.gguf.ends_with("ssm_a");
+    tensors.emplace(row.name, ConvertLazily(is_a ? MakeALog(stored, row.gguf) : stored, type, row.name));
+  });
+  return tensors;
+}
+
+void CopyCompanions(Job& job, const std::string& to) {
+  CopyTokenizerFiles(job.source.path, to);
+  if (!job.options.tokenizer.empty()) CopyTokenizerFiles(TokenizerFolder(job), to);
+  if (!job.options.tokenizer.empty() && !DirectoryExists(job.options.tokenizer))
+    WriteFileAtomically(to + "/tokenizer.json", ReadFile(job.options.tokenizer, kMaxTokenizerFileBytes));
+  if (!FileExists(to + "/tokenizer.json")) {
+    job.warnings.push_back(
+        job.source.gguf ? "no tokenizer.json: the vocabulary inside a GGUF file is not turned into one; "
+                          "give the model's own with --tokenizer PATH"
+                        : "no tokenizer.json beside the model; give one with --tokenizer PATH");
+  }
+  if (const std::string ghost = GhostDocument(job); !ghost.empty())
+    WriteFileAtomically(to + "/" + kGhostFile, ghost);
+}
+
+std::string WriteHuggingFace(Job& job) {
+  const auto tensors = MakeHuggingFaceTensors(job);
+  AtomicDirectory directory(job.options.output, job.options.force);
+  WriteFileAtomically(directory.path() + "/config.json", MakeConfigText(job));
+  StreamSafetensors(directory.path() + "/model.safetensors", tensors, {{"format", "pt"}});
+  CopyCompanions(job, directory.path());
+  const ModelConfig& config = job.source.config;
+  if (config.layout != Layout::kHuggingFace && config.blocks.front().num_groups() > 1) {
+    job.warnings.push_back(
+        "the model has more than one group: transformers normalises over the full width, not per group as "
+        "the "
+        "source's own code, and will give other numbers");
+  }
+  directory.Commit();
+  return job.options.output + "/model.safetensors";
+}
+
+}  // namespace
+
+OrderedJson Convert(const ConvertOptions& options) {
+  const Timer timer;
+  const Format format = ParseFormat(options);
+  const std::optional<DType> dtype = ParseDType(options, format);
+  if (format == Format::kHuggingFace) {
+    CheckNewDirectory(options.output, options.force);
+  } else if (DirectoryExists(options.output)) {
+    throw Error(ErrorKind::kCannotCreate, "output is a directory",
+                {.file = options.output, .expected = "the name of a .gguf file"});
+  }
+  if (!options.tokenizer.empty() && !FileExists(options.tokenizer) &&
+      !FileExists(options.tokenizer + "/tokenizer.json")) {
+    throw Error(ErrorKind::kNotFound, "no such tokenizer", {.file = options.tokenizer});
+  }
+  const Checkpoint source = OpenCheckpoint(ResolveModelPath(options.model));
+  const ModelWeights weights = BindWeights(source.tensors, source.config, source.weights);
+  Job job{source, weights, options, dtype, {}};
+  const std::string written = format == Format::kGguf ? WriteGguf(job) : WriteHuggingFace(job);
+  for (const std::string& warning : job.warnings)
+    std::fprintf(stderr, "ghost: warning: %s\n", warning.c_str());
+
+  OrderedJson document = MakeDocument("ghost.convert/1", DescribeModel(source), EchoOptions(options));
+  document["output"] = options.output;
+  document["format"] = format == Format::kGguf ? "gguf" : "huggingface";
+  document["matrix_dtype"] = NameOf(job.matrix_type());
+  document["bytes_before"] = [&] {
+    int64_t bytes = 0;
+    for (const auto& [name, stored] : source.tensors.tensors)
+      bytes += static_cast<int64_t>(stored.tensor.num_bytes());
+    return bytes;
+  }();
+  document["bytes_after"] = static_cast<int64_t>(std::filesystem::file_size(written));
+  document["warnings"] = job.warnings;
+  FinishDocument(document, timer);
+  return document;
+}
+
+}  // namespace ghost

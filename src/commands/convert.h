@@ -1,0 +1,38 @@
+// `ghost convert`: the same model in another format or element type, nothing else changed.
+#pragma once
+
+#include <string>
+
+#include "commands/options.h"
+
+namespace ghost {
+
+struct ConvertOptions {
+  CommonOptions common;
+  std::string model;
+  std::string output;
+  std::string format;
+  std::string dtype = "keep";
+  std::string tokenizer;
+  bool force = false;
+
+  template <class Visit>
+  void ForEach(Visit&& visit) {
+    visit(model, OptionInfo{"MODEL", "checkpoint directory, .gguf file, or the word tiny", Place::kPositional,
+                            true});
+    visit(output, OptionInfo{"output", "directory to make, or .gguf file to write", Place::kFlag, true});
+    visit(format, OptionInfo{"format", "huggingface or gguf; by default what the output's name says"});
+    visit(dtype, OptionInfo{"dtype", "of the matrices: f32, f16, bf16, q8_0 (gguf only) or keep"});
+    visit(tokenizer, OptionInfo{"tokenizer", "tokenizer.json, for checkpoints that come without one"});
+    visit(force, OptionInfo{"force", "overwrite the output"});
+    common.ForEach(visit);
+  }
+};
+
+// Hugging Face, original or GGUF in; a Hugging Face directory or one GGUF file out, whole or not at all.
+// --dtype is for the matrices (embedding, projections, head); the small tensors stay as stored, or become F32
+// where the format wants it (GGUF) or with f32. A source in the Hugging Face layout keeps the text of its
+// config.json. What could not be carried over is listed under "warnings" and said on stderr.
+OrderedJson Convert(const ConvertOptions& options);
+
+}  // namespace ghost

@@ -1,0 +1,183 @@
+#include "commands/evaluate.h"
+
+#include <numbers>
+#include <optional>
+#include <sstream>
+#include <vector>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/progress.h"
+#include "commands/calibration_source.h"
+#include "commands/document.h"
+#include "commands/evaluate_tasks.h"
+#include "commands/model_source.h"
+#include "commands/recall.h"
+#include "commands/token_input.h"
+#include "eval/perplexity.h"
+#include "model/cost.h"
+#include "model/ragged.h"
+#include "text/corpus/text_file.h"
+
+namespace ghost {
+namespace {
+
+constexpr int64_t kDefaultLength = 2048;         // as in the paper and in the pruning literature
+constexpr int64_t kDefaultLlamaCppLength = 512;  // llama.cpp's own default context
+
+// The token stream to score, and how it came about.
+struct Stream {
+  std::vector<int32_t> ids;
+  int64_t text_bytes = 0;  // 0 when the ids were given
+  int64_t length = 0;      // the window length the input itself asks for, or 0
+  int32_t bos_id = -1;     // set when the tokenizer starts every text with it
+};
+
+Stream LoadStream(const EvalOptions& options, const LoadedModel& loaded) {
+  Stream stream;
+  if (options.data.empty() == options.input.empty()) {
+    throw Error(ErrorKind::kUsage, "give either --data FILE or --input ids.safetensors");
+  }
+  if (!options.input.empty()) {
+    TokenMatrix matrix = LoadTokenMatrix(options.input, loaded.model.config().vocab_size);
+    stream.length = matrix.cols;
+    stream.ids = std::move(matrix.ids);
+    return stream;
+  }
+  const Tokenizer tokenizer = LoadTokenizerFor(loaded.checkpoint, options.tokenizer);
+  CheckVocabulary(tokenizer, loaded.model.config(), loaded.checkpoint.path);
+  const std::string text = JoinText(LoadTextFile(FindTaskFile(kWikitextTask, options.data)), options.join);
+  stream.ids = tokenizer.Encode(text);
+  stream.text_bytes = static_cast<int64_t>(text.size());
+  const std::vector<int32_t> special = tokenizer.Encode("", /*add_special=*/true);
+  if (!special.empty() && special.front() == tokenizer.bos_id()) stream.bos_id = special.front();
+  return stream;
+}
+
+OrderedJson EvaluatePerplexity(const EvalOptions& options, const LoadedModel& loaded) {
+  PerplexityOptions perplexity;
+  perplexity.variant = PerplexityVariantFromName(options.variant);
+  const Stream stream = LoadStream(options, loaded);
+  const bool llama = perplexity.variant == PerplexityVariant::kLlamaCpp;
+  perplexity.length = options.max_length > 0 ? options.max_length
+                      : stream.length > 0    ? stream.length
+                      : llama                ? kDefaultLlamaCppLength
+                                             : kDefaultLength;
+  perplexity.stride = options.stride;
+  perplexity.bos_id = stream.bos_id;
+  perplexity.max_windows = options.limit;
+  Progress progress("perplexity", "windows");
+  const PerplexityResult result =
+      Perplexity(loaded.model, stream.ids, perplexity,
+                 [&](int64_t done, int64_t total) { progress.Update(done, total); });
+  // As if the few tokens that no window scores were like the others.
+  const double bits_per_token = result.nll / std::numbers::ln2;
+  const bool bytes_known = stream.text_bytes > 0;
+  const double tokens_per_byte =
+      bytes_known ? static_cast<double>(stream.ids.size()) / static_cast<double>(stream.text_bytes) : 0;
+  const auto per_byte = [&](double per_token) {
+    return bytes_known ? OrderedJson(per_token * tokens_per_byte) : OrderedJson(nullptr);
+  };
+  return {{"task", "perplexity"},
+          {"variant", NameOf(perplexity.variant)},
+          {"join", options.input.empty() ? OrderedJson(options.join) : OrderedJson(nullptr)},
+          {"perplexity", result.perplexity},
+          {"perplexity_stderr", result.perplexity * result.standard_error},  // delta method
+          {"nll_per_token", result.nll},
+          {"nll_per_token_stderr", result.standard_error},
+          {"bits_per_byte", per_byte(bits_per_token)},
+          {"bits_per_byte_stderr", per_byte(result.standard_error / std::numbers::ln2)},
+          {"max_length", perplexity.length},
+          {"windows", result.windows},
+          {"tokens_total", stream.ids.size()},
+          {"tokens_scored", result.scored},
+          {"text_bytes", stream.text_bytes}};
+}
+
+// Tasks besides the harness's: a name and a function; new ones are one line here.
+struct OwnTask {
+  std::string_view name;
+  OrderedJson (*run)(const EvalOptions&, const LoadedModel&);
+};
+constexpr OwnTask kOwnTasks[] = {{"perplexity", EvaluatePerplexity}, {"recall", EvaluateRecall}};
+
+const OwnTask* FindOwnTask(std::string_view name) {
+  for (const OwnTask& task : kOwnTasks) {
+    if (task.name == name) return &task;
+  }
+  return nullptr;
+}
+
+std::vector<std::string> TaskNames(const EvalOptions& options) {
+  std::vector<std::string> names;
+  std::istringstream list(options.task);
+  for (std::string name; std::getline(list, name, ',');) {
+    const Task* task = FindTask(name);
+    if (task != nullptr) CheckTaskOptions(options, *task);
+    if (task == nullptr && FindOwnTask(name) == nullptr) {
+      std::string known;
+      for (const OwnTask& own : kOwnTasks) known += std::string(own.name) + ", ";
+      for (const Task* other : AllTasks())
+        known += (other == AllTasks()[0] ? "" : ", ") + std::string(other->name);
+      throw Error(ErrorKind::kUsage, "unknown task", {.expected = known, .actual = name});
+    }
+    names.push_back(name);
+  }
+  if (names.empty()) throw Error(ErrorKind::kUsage, "no task given");
+  return names;
+}
+
+// What pruning left beside the weights, so that a result says which model it is of.
+OrderedJson PruningRecord(const Checkpoint& checkpoint) {
+  const std::string file = checkpoint.path + "/" + kGhostFile;
+  if (!FileExists(file)) return nullptr;
+  const Json ghost = LoadJson(file);
+  return ghost.is_object() && ghost.contains("pruning") ? OrderedJson(ghost["pruning"])
+                                                        : OrderedJson(nullptr);
+}
+
+void WriteSamples(const std::string& task, const std::vector<OrderedJson>& samples, AtomicFile& file) {
+  for (const OrderedJson& sample : samples) {
+    OrderedJson line = {{"task", task}};
+    line.update(sample);
+    file.Write(line.dump(-1, ' ', false, OrderedJson::error_handler_t::replace) + "\n");
+  }
+}
+
+}  // namespace
+
+OrderedJson Evaluate(const EvalOptions& options) {
+  const Timer timer;
+  const std::vector<std::string> names = TaskNames(options);
+  // Opened first: a folder that is not there should not be noticed after hours.
+  std::optional<AtomicFile> output, log;
+  if (!options.output.empty()) output.emplace(options.output);
+  if (!options.log_samples.empty()) log.emplace(options.log_samples);
+  const LoadedModel loaded = LoadModel(options.model);
+  OrderedJson document = MakeDocument("ghost.eval/1", DescribeModel(loaded.checkpoint), EchoOptions(options));
+  document["dtype"] = NameOf(loaded.model.weights().embedding.dtype());
+  document["state_bytes_per_sequence"] = SsmStateBytes(loaded.model.config());
+  document["pruning"] = PruningRecord(loaded.checkpoint);
+
+  document["results"] = OrderedJson::array();
+  std::optional<TaskRunner> runner;  // made when the first task asks for it
+  for (const std::string& name : names) {
+    if (const OwnTask* own = FindOwnTask(name)) {
+      document["results"].push_back(own->run(options, loaded));
+      continue;
+    }
+    if (!runner) runner.emplace(options, loaded);
+    TaskRecord record = runner->Run(*FindTask(name));
+    document["results"].push_back(std::move(record.described));
+    if (log) WriteSamples(name, record.samples, *log);
+  }
+  FinishDocument(document, timer);
+  if (log) log->Commit();
+  if (output) {
+    output->Write(document.dump(2, ' ', false, OrderedJson::error_handler_t::replace) + "\n");
+    output->Commit();
+  }
+  return document;
+}
+
+}  // namespace ghost

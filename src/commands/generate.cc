@@ -1,0 +1,88 @@
+#include "commands/generate.h"
+
+#include <vector>
+
+#include "base/error.h"
+#include "base/interrupt.h"
+#include "commands/document.h"
+#include "commands/model_source.h"
+#include "model/runner.h"
+#include "model/sampler.h"
+
+namespace ghost {
+namespace {
+
+void CheckOptions(const GenerateOptions& o) {
+  const auto refuse = [](const char* flag, const char* expected, double actual) {
+    throw Error(ErrorKind::kUsage, std::string("bad value of --") + flag,
+                {.expected = expected, .actual = std::to_string(actual)});
+  };
+  if (o.max_tokens < 0) refuse("max-tokens", "0 or more", o.max_tokens);
+  if (!(o.temperature >= 0.0)) refuse("temperature", "0 or more", o.temperature);
+  if (!(o.top_p > 0.0 && o.top_p <= 1.0)) refuse("top-p", "more than 0, at most 1", o.top_p);
+}
+
+// What a sequence starts with when the prompt is empty: BOS where there is one, else the end-of-text token,
+// which separates documents in training.
+int32_t FirstToken(const Tokenizer& tokenizer) {
+  if (tokenizer.bos_id() >= 0) return tokenizer.bos_id();
+  if (tokenizer.eos_id() >= 0) return tokenizer.eos_id();
+  throw Error(ErrorKind::kUsage, "this tokenizer has no token to start from", {.hint = "give a --prompt"});
+}
+
+}  // namespace
+
+OrderedJson Generate(const GenerateOptions& options, const std::function<void(const std::string&)>& emit) {
+  const Timer timer;
+  CheckOptions(options);
+  const LoadedModel loaded = LoadModel(options.model);
+  const ModelConfig& config = loaded.model.config();
+  const Tokenizer tokenizer = LoadTokenizerFor(loaded.checkpoint, options.tokenizer);
+  CheckVocabulary(tokenizer, config, loaded.checkpoint.path);
+  std::vector<int32_t> prompt = tokenizer.Encode(options.prompt, /*add_special=*/true);
+  if (prompt.empty()) prompt.push_back(FirstToken(tokenizer));
+
+  Runner runner(loaded.model);
+  SequenceState state(config);
+  Sampler sampler({options.temperature, options.top_p, options.seed});
+  StreamDecoder decoder(tokenizer);
+  std::vector<int32_t> ids;
+  std::string text;
+  std::string stop = "max-tokens";
+  const auto show = [&](const std::string& piece) {
+    text += piece;
+    if (emit && !piece.empty()) emit(piece);
+  };
+
+  Timer phase;
+  std::span<const float> logits = runner.PrefillLogits(prompt, state);
+  const double prefill_seconds = phase.Seconds();
+  phase.Restart();
+  while (static_cast<int>(ids.size()) < options.max_tokens) {
+    ThrowIfInterrupted();
+    const int32_t id = sampler.Sample(logits, std::min(config.vocab_size, tokenizer.vocab_size()));
+    if (id == tokenizer.eos_id() && !options.ignore_eos) {
+      stop = "end-of-text";
+      break;
+    }
+    ids.push_back(id);
+    show(decoder.Push(id));
+    if (static_cast<int>(ids.size()) < options.max_tokens)
+      logits = runner.PrefillLogits({&ids.back(), 1}, state);
+  }
+  show(decoder.Finish());
+  const double decode_seconds = phase.Seconds();
+
+  OrderedJson document =
+      MakeDocument("ghost.generate/1", DescribeModel(loaded.checkpoint), EchoOptions(options), options.seed);
+  document["prompt_ids"] = prompt;
+  document["ids"] = ids;
+  document["text"] = text;
+  document["stopped_by"] = stop;
+  document["prefill_tokens_per_second"] = static_cast<double>(prompt.size()) / prefill_seconds;
+  document["decode_tokens_per_second"] = ids.empty() ? 0.0 : static_cast<double>(ids.size()) / decode_seconds;
+  FinishDocument(document, timer);
+  return document;
+}
+
+}  // namespace ghost

@@ -1,0 +1,40 @@
+// `ghost generate`: text from a prompt, streamed.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "commands/options.h"
+
+namespace ghost {
+
+struct GenerateOptions {
+  CommonOptions common;
+  ModelOptions model;
+  std::string prompt;
+  std::string tokenizer;
+  int max_tokens = 128;
+  double temperature = 0.0;
+  double top_p = 1.0;
+  uint64_t seed = 42;
+  bool ignore_eos = false;
+
+  template <class Visit>
+  void ForEach(Visit&& visit) {
+    model.ForEach(visit);
+    visit(prompt, OptionInfo{"prompt", "text to go on from; empty starts from the model's first token"});
+    visit(max_tokens, OptionInfo{"max-tokens", "how many tokens to generate at most"});
+    visit(temperature, OptionInfo{"temperature", "0 = greedy; higher is more random"});
+    visit(top_p, OptionInfo{"top-p", "sample from the most likely tokens that make up this probability"});
+    visit(seed, OptionInfo{"seed", "of the random choice"});
+    visit(tokenizer, OptionInfo{"tokenizer", "tokenizer.json, when the checkpoint has none"});
+    visit(ignore_eos, OptionInfo{"ignore-eos", "go on after the end-of-text token"});
+    common.ForEach(visit);
+  }
+};
+
+// `emit` gets the text piece by piece, whole characters only. The document holds text, ids and speed.
+OrderedJson Generate(const GenerateOptions& options, const std::function<void(const std::string&)>& emit);
+
+}  // namespace ghost

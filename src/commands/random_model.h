@@ -1,0 +1,37 @@
+// `ghost random-model`: a checkpoint of a released shape with random weights, for trying runtimes and
+// measuring.
+#pragma once
+
+#include <string>
+
+#include "commands/options.h"
+#include "tensor/dtype.h"
+
+namespace ghost {
+
+struct RandomModelOptions {
+  CommonOptions common;
+  std::string shape;
+  std::string output;
+  std::string dtype = "bf16";
+  int64_t layers = 0;
+  uint64_t seed = 42;
+
+  template <class Visit>
+  void ForEach(Visit&& visit) {
+    visit(shape, OptionInfo{"shape", "mamba2-130m, -370m, -780m, -1.3b, -2.7b or codestral-mamba-7b",
+                            Place::kFlag, true});
+    visit(output, OptionInfo{"output", "directory to make", Place::kFlag, true});
+    visit(dtype, OptionInfo{"dtype", "of the matrices: f32, f16 or bf16"});
+    visit(layers, OptionInfo{"layers", "how many layers; 0 = as released"});
+    visit(seed, OptionInfo{"seed", "of the weights"});
+    common.ForEach(visit);
+  }
+};
+
+OrderedJson MakeRandomCheckpoint(const RandomModelOptions& options);
+
+// "f32" -> DType::kF32 and so on; Error(kUsage) for what cannot be generated.
+DType ParseRandomDType(const std::string& name);
+
+}  // namespace ghost

@@ -1,0 +1,256 @@
+#include "commands/train.h"
+
+#include <fmt/format.h>
+#include <xxhash.h>
+
+#include <cmath>
+#include <filesystem>
+#include <memory>
+
+#include "base/atomic_directory.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/file_name.h"
+#include "base/interrupt.h"
+#include "base/progress.h"
+#include "commands/document.h"
+#include "commands/random_model.h"
+#include "commands/train_start.h"
+#include "report/sections.h"
+#include "text/corpus/recall.h"
+#include "text/corpus/text_file.h"
+#include "text/tokenizer/tokenizer.h"
+#include "train/corpus.h"
+#include "train/trainer.h"
+#include "train/write_model.h"
+
+namespace ghost {
+namespace {
+
+constexpr size_t kCurvePoints = 500;
+
+// Where the state of an unfinished run lies; not inside OUTPUT, which appears only when it is whole.
+std::string StateOf(const TrainOptions& o) {
+  std::string output = o.output;
+  while (output.size() > 1 && output.back() == '/') output.pop_back();
+  return output + ".state";
+}
+
+std::string HashOf(std::span<const int32_t> ids) {
+  return fmt::format("xxh3:{:016x}", XXH3_64bits(ids.data(), ids.size_bytes()));
+}
+
+std::vector<int32_t> LoadTokens(const Tokenizer& tokenizer, const std::string& path, const char* label) {
+  const std::string text = LoadTextFile(path);
+  Progress progress(label, "bytes");
+  return EncodeCorpus(tokenizer, text, [&](int64_t done, int64_t total) { progress.Update(done, total); });
+}
+
+// Documents that ask for what they said before, of those that are for learning. The seeds that windows give
+// their documents are well mixed; the upper half of one is the document's number.
+GeneratedWindows::Generator RecallGenerator(const Tokenizer& tokenizer, uint64_t seed) {
+  const auto run = static_cast<uint32_t>(seed % kMaxRecallSeed);
+  return [&tokenizer, run](uint64_t number) {
+    const auto index = static_cast<uint32_t>(number >> 32);
+    return tokenizer.Encode(MakeRecallDocument(RecallSeed(RecallSplit::kTrain, run, index)).text);
+  };
+}
+
+// Held-out windows, evenly spread over their file, and the bytes of what is predicted in them.
+struct Validation {
+  std::vector<int32_t> windows;  // L + 1 tokens each
+  int64_t predicted = 0;         // tokens
+  int64_t bytes = 0;
+};
+
+Validation LoadValidation(const TrainOptions& o, const Tokenizer& tokenizer) {
+  Validation v;
+  if (o.validation.empty()) return v;
+  const std::vector<int32_t> ids = LoadTokens(tokenizer, o.validation, "validation");
+  const int64_t fitting = (static_cast<int64_t>(ids.size()) - 1) / o.length;
+  const int64_t count = std::min(fitting, o.validation_windows);
+  if (count < 1) {
+    throw Error(ErrorKind::kUsage, "the validation text is too short for one window",
+                {.file = o.validation, .actual = std::to_string(ids.size()) + " tokens"});
+  }
+  for (int64_t i = 0; i < count; ++i) {
+    const auto begin = ids.begin() + i * fitting / count * o.length;
+    v.windows.insert(v.windows.end(), begin, begin + o.length + 1);
+    v.bytes += static_cast<int64_t>(tokenizer.Decode({begin + 1, begin + o.length + 1}).size());
+  }
+  v.predicted = count * o.length;
+  return v;
+}
+
+OrderedJson DescribeValidations(const std::vector<ValidationPoint>& points, const Validation& v) {
+  const double tokens_per_byte =
+      v.bytes > 0 ? static_cast<double>(v.predicted) / static_cast<double>(v.bytes) : 0;
+  OrderedJson list = OrderedJson::array();
+  for (const ValidationPoint& point : points) {
+    list.push_back({{"step", point.step},
+                    {"nll", point.nll},
+                    {"perplexity", std::exp(point.nll)},
+                    {"bits_per_byte", point.nll / std::log(2.0) * tokens_per_byte}});
+  }
+  return list;
+}
+
+TrainerSettings SettingsOf(const TrainOptions& o, const TrainStart& start) {
+  TrainerSettings s;
+  s.init = start.init;
+  if (start.model) s.start = &start.model->model.weights();
+  s.schedule = {.peak = o.lr, .floor = o.lr_floor, .warmup = o.warmup, .steps = o.steps};
+  s.adamw.weight_decay = o.weight_decay;
+  s.length = o.length;
+  s.batch = o.batch;
+  s.micro_batch = o.micro_batch;
+  s.clip = o.clip;
+  s.seed = o.seed;
+  return s;
+}
+
+// Everything the weights depend on; what a state must agree with to be resumed.
+OrderedJson DescribeRun(const TrainOptions& o, const TrainStart& start, const std::vector<int32_t>& tokens,
+                        const Validation& v) {
+  return {{"config", MakeHuggingFaceConfig(start.config)},
+          {"corpus", {{"file", FileName(o.corpus)}, {"tokens", tokens.size()}, {"ids", HashOf(tokens)}}},
+          {"init", start.name},
+          {"recall_fraction", o.recall_fraction},
+          {"recall_first", o.recall_first},
+          {"validation", {{"file", FileName(o.validation)}, {"ids", HashOf(v.windows)}}},
+          {"validate_every", o.validate_every},
+          {"steps", o.steps},
+          {"batch", o.batch},
+          {"micro_batch", o.micro_batch},
+          {"length", o.length},
+          {"lr", o.lr},
+          {"lr_floor", o.lr_floor},
+          {"warmup", o.warmup},
+          {"weight_decay", o.weight_decay},
+          {"clip", o.clip},
+          {"betas", {AdamWSettings{}.beta1, AdamWSettings{}.beta2}},
+          {"seed", o.seed}};
+}
+
+// The loop itself; throws Error(kResumable) when it ends before the last step.
+void RunSteps(const TrainOptions& o, Trainer& trainer, const Validation& validation, const OrderedJson& run) {
+  const std::string state = StateOf(o);
+  const int64_t tokens = o.batch * o.length, begun = trainer.step();
+  std::string note, measured;
+  const auto stop = [&](const std::string& why) {
+    trainer.Save(state, run);
+    throw Error(ErrorKind::kResumable, why,
+                {.file = state,
+                 .actual = fmt::format("{} of {} steps done", trainer.step(), o.steps),
+                 .hint = "the same command with --resume goes on"});
+  };
+  try {
+    Progress progress("train", "tokens", begun * tokens);
+    while (trainer.step() < o.steps) {
+      trainer.Step();
+      const int64_t step = trainer.step();
+      const bool last = step == o.steps;
+      if (!validation.windows.empty() && (step % o.validate_every == 0 || last)) {
+        const double nll = trainer.MeanLoss(validation.windows);
+        trainer.history().validations.push_back({step, nll});
+        measured = fmt::format("  validation {:.4f}", nll);
+      }
+      if (step % o.save_every == 0 || last) trainer.Save(state, run);
+      note = fmt::format("step {}  loss {:.4f}{}", step, trainer.history().losses.back(), measured);
+      progress.Update(step * tokens, o.steps * tokens, note);
+      if (o.stop_after > 0 && step - begun >= o.stop_after && !last) break;
+    }
+  } catch (const Interrupted&) {
+    stop("interrupted");
+  }
+  if (trainer.step() < o.steps) stop("stopped as asked by --stop-after");
+}
+
+void CheckOptions(const TrainOptions& o) {
+  const auto positive = [](int64_t value, const char* flag) {
+    if (value >= 1) return;
+    throw Error(ErrorKind::kUsage, std::string("bad value of --") + flag,
+                {.expected = "1 or more", .actual = std::to_string(value)});
+  };
+  positive(o.save_every, "save-every"), positive(o.validate_every, "validate-every");
+  positive(o.validation_windows, "validation-windows"), positive(o.length, "length");
+  if (o.recall_first < 0 || o.recall_first > o.steps) {
+    throw Error(ErrorKind::kUsage, "bad value of --recall-first",
+                {.expected = "0 to " + std::to_string(o.steps), .actual = std::to_string(o.recall_first)});
+  }
+  if (!(o.recall_fraction >= 0.0 && o.recall_fraction <= 1.0)) {
+    throw Error(ErrorKind::kUsage, "bad value of --recall-fraction",
+                {.expected = "0 to 1", .actual = fmt::format("{}", o.recall_fraction)});
+  }
+}
+
+std::string CommandOf(const TrainOptions& options) {
+  std::string command = "ghost train";
+  const TrainOptions defaults;
+  const OrderedJson given = EchoOptions(options), usual = EchoOptions(defaults);
+  for (const auto& [name, value] : given.items()) {
+    if (value == usual[name] || name == "quiet" || name == "json" || name == "resume" || name == "threads")
+      continue;
+    if (value.is_boolean()) {
+      command += " --" + name;
+    } else {
+      command += fmt::format(" --{} {}", name,
+                             value.is_string() ? FileName(value.get<std::string>()) : value.dump());
+    }
+  }
+  return command;
+}
+
+}  // namespace
+
+OrderedJson Train(const TrainOptions& options) {
+  const Timer timer;
+  CheckOptions(options);
+  const DType dtype = ParseRandomDType(options.dtype);
+  CheckNewDirectory(options.output, options.force);
+  const std::string state = StateOf(options);
+  if (DirectoryExists(state) && !options.resume && !options.force) {
+    throw Error(ErrorKind::kCannotCreate, "an unfinished run is there",
+                {.file = state, .hint = "--resume goes on with it, --force begins anew"});
+  }
+  const Tokenizer tokenizer = LoadTokenizer(options.tokenizer);
+  const TrainStart start = LoadTrainStart(options, tokenizer);
+  const ModelConfig& config = start.config;
+  std::vector<int32_t> tokens = LoadTokens(tokenizer, options.corpus, "tokenize");
+  const Validation validation = LoadValidation(options, tokenizer);
+  const OrderedJson run = DescribeRun(options, start, tokens, validation);
+  CorpusWindows corpus(std::move(tokens), options.length, options.seed);
+  GeneratedWindows recall(RecallGenerator(tokenizer, options.seed), tokenizer.eos_id(), options.seed);
+  MixedWindows source(corpus, recall, options.recall_fraction, options.recall_first * options.batch);
+  Trainer trainer(config, SettingsOf(options, start), source);
+  if (options.resume && DirectoryExists(state)) trainer.Load(state, run);
+  RunSteps(options, trainer, validation, run);
+
+  OrderedJson document = MakeDocument("ghost.train/1", nullptr, EchoOptions(options), options.seed);
+  document["settings"] = run;
+  document["parameters"] = CountParameters(config);
+  document["tokens"] = options.steps * options.batch * options.length;
+  const int64_t mixed_windows = (options.steps - options.recall_first) * options.batch;
+  document["epochs"] = static_cast<double>(mixed_windows) * (1.0 - options.recall_fraction) /
+                       static_cast<double>(corpus.windows_per_epoch());
+  document["final_loss"] = trainer.history().losses.back();
+  document["loss_curve"] = ThinLossCurve(trainer.history().losses, kCurvePoints);
+  document["validations"] = DescribeValidations(trainer.history().validations, validation);
+  FinishDocument(document, timer);
+  TrainedOutput output;
+  output.path = options.output;
+  output.force = options.force;
+  output.dtype = dtype;
+  output.tokenizer = options.tokenizer;
+  output.eos_id = tokenizer.eos_id();
+  output.document = document;
+  output.model_card = MakeTrainingCard({config, CountParameters(config), document, CommandOf(options)});
+  output.curve = DrawTraining(Json(document));
+  WriteTrainedModel(trainer, output);
+  std::error_code ignored;
+  std::filesystem::remove_all(state, ignored);
+  document["output"] = options.output;
+  return document;
+}
+
+}  // namespace ghost

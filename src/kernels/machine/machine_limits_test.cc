@@ -1,0 +1,25 @@
+#include "kernels/machine/machine_limits.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace ghost {
+namespace {
+
+// No bounds and no comparisons: two rates measured one after the other on a busy machine, or one instrumented
+// by a sanitizer and one from a library that is not, can stand in any relation.
+TEST(MachineLimits, AreAllMeasured) {
+  const MachineLimits limits = MeasureMachineLimits();
+  for (const auto& [name, value] : {std::pair{"fma_gflops", limits.fma_flops},
+                                    {"gemm_gflops", limits.gemm_flops},
+                                    {"read_gb_s", limits.read_bytes_per_s},
+                                    {"update_gb_s", limits.update_bytes_per_s}}) {
+    EXPECT_TRUE(std::isfinite(value) && value > 0) << name << " " << value;
+    RecordProperty(name, std::to_string(value * 1e-9));
+    std::printf("%s %.1f\n", name, value * 1e-9);
+  }
+}
+
+}  // namespace
+}  // namespace ghost

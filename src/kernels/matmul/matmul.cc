@@ -1,0 +1,68 @@
+#include "kernels/matmul/matmul.h"
+
+#include <algorithm>
+
+#include "base/threads.h"
+#include "kernels/matmul/matmul_simd.h"
+#include "kernels/simd/scratch.h"
+
+namespace ghost {
+namespace {
+
+constexpr int64_t kDotWeightsPerTask = 64;  // rows of w
+constexpr int64_t kSerialPanels = 4;
+constexpr int64_t kBlocksPerThread = 4;  // enough rows for threads to take whole blocks and never wait
+
+int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+// K = 0: what is left of the sum.
+void StoreEmptySum(View y, const MatMulOptions& options) {
+  for (int64_t t = 0; t < y.rows; ++t) {
+    for (int64_t o = 0; o < y.cols; ++o) {
+      y.Row(t)[o] = (options.accumulate ? y.Row(t)[o] : 0.0f) + (options.bias ? options.bias[o] : 0.0f);
+    }
+  }
+}
+
+// At most kMaxTileRows rows of x.
+void MatMulBlock(ConstView x, WeightView w, View y, const MatMulOptions& options) {
+  const int64_t T = x.rows, K = x.cols, O = w.rows;
+  float* packed = ThreadScratch(0, PackedFloats(T, K));
+  const int64_t panels = CeilDiv(T, PanelRows());
+  if (panels <= kSerialPanels) {
+    for (int64_t panel = 0; panel < panels; ++panel) PackPanel(x, panel, packed);
+  } else {
+    ParallelFor(panels, [&](int64_t panel) { PackPanel(x, panel, packed); });
+  }
+  const auto multiply = [&](int64_t tile) {
+    const int64_t begin = tile * kTileWeights, end = std::min(O, begin + kTileWeights);
+    MatMulTile(packed, w, y, options, begin, end, ThreadScratch(1, TileScratchFloats()));
+  };
+  ParallelFor(CeilDiv(O, kTileWeights), multiply, /*work=*/T * K * O);
+}
+
+}  // namespace
+
+void MatMul(ConstView x, WeightView w, View y, const MatMulOptions& options) {
+  const int64_t T = x.rows, K = x.cols, O = w.rows;
+  GHOST_CHECK(w.cols == K && y.rows == T && y.cols == O);
+  GHOST_CHECK(IsWeightType(w.dtype) && K % InfoOf(w.dtype).block_size == 0);
+  if (T == 0 || O == 0) return;
+  if (K == 0) return StoreEmptySum(y, options);
+  if (T <= kMaxDotRows) {
+    const auto multiply = [&](int64_t task) {
+      const int64_t begin = task * kDotWeightsPerTask;
+      MatMulDots(x, w, y, options, begin, std::min(O, begin + kDotWeightsPerTask));
+    };
+    return ParallelFor(CeilDiv(O, kDotWeightsPerTask), multiply, /*work=*/T * K * O);
+  }
+  const auto block = [&](int64_t number) {
+    const int64_t t = number * kMaxTileRows, rows = std::min(kMaxTileRows, T - t);
+    MatMulBlock(x.Rows(t, rows), w, y.Rows(t, rows), options);
+  };
+  const int64_t blocks = CeilDiv(T, kMaxTileRows);
+  if (blocks >= kBlocksPerThread * NumThreads()) return ParallelFor(blocks, block, /*work=*/T * K * O);
+  for (int64_t number = 0; number < blocks; ++number) block(number);
+}
+
+}  // namespace ghost

@@ -1,0 +1,392 @@
+#include "kernels/matmul/matmul_simd.h"
+
+#include <algorithm>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/matmul/matmul_simd.cc"
+#include <hwy/cache_control.h>
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+// Once per target.
+#include "kernels/matmul/sum_tile-inl.h"
+#include "kernels/simd/transpose-inl.h"
+#include "kernels/simd/widen-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace ghost {
+namespace HWY_NAMESPACE {
+namespace {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+using D = hn::CappedTag<float, 16>;
+using V = hn::Vec<D>;
+
+HWY_INLINE int64_t NumLanes() { return static_cast<int64_t>(hn::Lanes(D())); }
+
+// ---- Lanes over k: few rows of x
+// -------------------------------------------------------------------------------
+
+HWY_INLINE void StoreDot(float sum, View y, const MatMulOptions& options, int64_t t, int64_t o) {
+  float* out = y.Row(t) + o;
+  if (options.bias) sum += options.bias[o];
+  *out = options.accumulate ? *out + sum : sum;
+}
+
+// kRows rows of x times one row of w, two sums each: at one row of x the additions of a single sum would wait
+// for each other.
+template <int kRows, DType kType>
+HWY_INLINE void DotRow(ConstView x, StoredRow<kType> w, View y, const MatMulOptions& options, int64_t o) {
+  const D d;
+  const int64_t K = x.cols, L = NumLanes();
+  const float *x0 = x.Row(0), *x1 = x.Row(kRows > 1 ? 1 : 0), *x2 = x.Row(kRows > 2 ? 2 : 0),
+              *x3 = x.Row(kRows > 3 ? 3 : 0);
+  const V zero = hn::Zero(d);
+  V a0 = zero, a1 = zero, a2 = zero, a3 = zero, b0 = zero, b1 = zero, b2 = zero, b3 = zero;
+  V c0 = zero, d0 = zero;
+  int64_t k = 0;
+  if constexpr (kRows == 1) {
+    for (; k + 4 * L <= K; k += 4 * L) {
+      a0 = hn::MulAdd(w.Load(d, k), hn::LoadU(d, x0 + k), a0);
+      b0 = hn::MulAdd(w.Load(d, k + L), hn::LoadU(d, x0 + k + L), b0);
+      c0 = hn::MulAdd(w.Load(d, k + 2 * L), hn::LoadU(d, x0 + k + 2 * L), c0);
+      d0 = hn::MulAdd(w.Load(d, k + 3 * L), hn::LoadU(d, x0 + k + 3 * L), d0);
+    }
+    a0 = hn::Add(a0, c0);
+    b0 = hn::Add(b0, d0);
+  } else {
+    for (; k + 2 * L <= K; k += 2 * L) {
+      const V wa = w.Load(d, k), wb = w.Load(d, k + L);
+      a0 = hn::MulAdd(wa, hn::LoadU(d, x0 + k), a0);
+      b0 = hn::MulAdd(wb, hn::LoadU(d, x0 + k + L), b0);
+      a1 = hn::MulAdd(wa, hn::LoadU(d, x1 + k), a1);
+      b1 = hn::MulAdd(wb, hn::LoadU(d, x1 + k + L), b1);
+      if constexpr (kRows > 2) {
+        a2 = hn::MulAdd(wa, hn::LoadU(d, x2 + k), a2);
+        b2 = hn::MulAdd(wb, hn::LoadU(d, x2 + k + L), b2);
+      }
+      if constexpr (kRows > 3) {
+        a3 = hn::MulAdd(wa, hn::LoadU(d, x3 + k), a3);
+        b3 = hn::MulAdd(wb, hn::LoadU(d, x3 + k + L), b3);
+      }
+    }
+  }
+  float s0 = hn::GetLane(hn::SumOfLanes(d, hn::Add(a0, b0))), s1 = 0, s2 = 0, s3 = 0;
+  if constexpr (kRows > 1) s1 = hn::GetLane(hn::SumOfLanes(d, hn::Add(a1, b1)));
+  if constexpr (kRows > 2) s2 = hn::GetLane(hn::SumOfLanes(d, hn::Add(a2, b2)));
+  if constexpr (kRows > 3) s3 = hn::GetLane(hn::SumOfLanes(d, hn::Add(a3, b3)));
+  for (; k < K; ++k) {
+    const float wk = w.At(k);
+    s0 += wk * x0[k];
+    if constexpr (kRows > 1) s1 += wk * x1[k];
+    if constexpr (kRows > 2) s2 += wk * x2[k];
+    if constexpr (kRows > 3) s3 += wk * x3[k];
+  }
+  StoreDot(s0, y, options, 0, o);
+  if constexpr (kRows > 1) StoreDot(s1, y, options, 1, o);
+  if constexpr (kRows > 2) StoreDot(s2, y, options, 2, o);
+  if constexpr (kRows > 3) StoreDot(s3, y, options, 3, o);
+}
+
+// The same for Q8_0: each block of 32 is summed before its scale is applied.
+template <int kRows>
+HWY_INLINE void DotRow(ConstView x, StoredRow<DType::kQ8_0> w, View y, const MatMulOptions& options,
+                       int64_t o) {
+  const D d;
+  const int64_t K = x.cols, L = NumLanes();
+  const float *x0 = x.Row(0), *x1 = x.Row(kRows > 1 ? 1 : 0), *x2 = x.Row(kRows > 2 ? 2 : 0),
+              *x3 = x.Row(kRows > 3 ? 3 : 0);
+  const V zero = hn::Zero(d);
+  V a0 = zero, a1 = zero, a2 = zero, a3 = zero;
+  for (int64_t k = 0; k < K; k += w.kBlock) {
+    V b0 = zero, b1 = zero, b2 = zero, b3 = zero;
+    for (int64_t i = k; i < k + w.kBlock; i += L) {
+      const V q = w.Integers(d, i);
+      b0 = hn::MulAdd(q, hn::LoadU(d, x0 + i), b0);
+      if constexpr (kRows > 1) b1 = hn::MulAdd(q, hn::LoadU(d, x1 + i), b1);
+      if constexpr (kRows > 2) b2 = hn::MulAdd(q, hn::LoadU(d, x2 + i), b2);
+      if constexpr (kRows > 3) b3 = hn::MulAdd(q, hn::LoadU(d, x3 + i), b3);
+    }
+    const V scale = w.Scale(d, k);
+    a0 = hn::MulAdd(scale, b0, a0);
+    if constexpr (kRows > 1) a1 = hn::MulAdd(scale, b1, a1);
+    if constexpr (kRows > 2) a2 = hn::MulAdd(scale, b2, a2);
+    if constexpr (kRows > 3) a3 = hn::MulAdd(scale, b3, a3);
+  }
+  StoreDot(hn::GetLane(hn::SumOfLanes(d, a0)), y, options, 0, o);
+  if constexpr (kRows > 1) StoreDot(hn::GetLane(hn::SumOfLanes(d, a1)), y, options, 1, o);
+  if constexpr (kRows > 2) StoreDot(hn::GetLane(hn::SumOfLanes(d, a2)), y, options, 2, o);
+  if constexpr (kRows > 3) StoreDot(hn::GetLane(hn::SumOfLanes(d, a3)), y, options, 3, o);
+}
+
+template <DType kType, int kRows>
+HWY_ATTR void DotRows(ConstView x, WeightView w, View y, const MatMulOptions& options, int64_t begin,
+                      int64_t end) {
+  for (int64_t o = begin; o < end; ++o) DotRow<kRows>(x, StoredRow<kType>{w.Row(o)}, y, options, o);
+}
+
+void MatMulDotsTarget(ConstView x, WeightView w, View y, const MatMulOptions& options, int64_t begin,
+                      int64_t end) {
+  DispatchType(w.dtype, [&](auto type) {
+    constexpr DType kType = type();
+    switch (x.rows) {
+      case 1:
+        return DotRows<kType, 1>(x, w, y, options, begin, end);
+      case 2:
+        return DotRows<kType, 2>(x, w, y, options, begin, end);
+      case 3:
+        return DotRows<kType, 3>(x, w, y, options, begin, end);
+      case 4:
+        return DotRows<kType, 4>(x, w, y, options, begin, end);
+    }
+  });
+}
+
+// ---- Lanes over t: panels of x
+// ---------------------------------------------------------------------------------
+
+int64_t PanelRowsTarget() { return 2 * NumLanes(); }
+
+// Rows that a panel of `rows` occupies: one vector or two.
+HWY_INLINE int64_t PanelWidth(int64_t rows) { return rows <= NumLanes() ? NumLanes() : 2 * NumLanes(); }
+
+int64_t PackedFloatsTarget(int64_t T, int64_t K) {
+  const int64_t full = T / PanelRowsTarget() * PanelRowsTarget();
+  return K * (full + (T > full ? PanelWidth(T - full) : 0));
+}
+
+HWY_ATTR void PackPanelTarget(ConstView x, int64_t panel, float* packed) {
+  const int64_t K = x.cols, first = panel * PanelRowsTarget(),
+                rows = std::min(PanelRowsTarget(), x.rows - first);
+  const int64_t width = PanelWidth(rows);
+  float* out = packed + first * K;
+  TransposeBlock(x.Row(first), x.stride, rows, K, out, width);
+  for (int64_t k = 0; k < K && rows < width; ++k)
+    std::fill(out + k * width + rows, out + (k + 1) * width, 0.0f);
+}
+
+HWY_ATTR void PackColumnsTarget(ConstView x, float* packed) {
+  const D d;
+  const int64_t K = x.rows, T = x.cols, L = NumLanes();
+  for (int64_t first = 0; first < T; first += PanelRowsTarget()) {
+    const int64_t rows = std::min(PanelRowsTarget(), T - first), width = PanelWidth(rows);
+    float* out = packed + first * K;
+    if (rows == 2 * L) {
+      for (int64_t k = 0; k < K; ++k, out += width) {
+        const float* in = x.Row(k) + first;
+        hn::Store(hn::LoadU(d, in), d, out);
+        hn::Store(hn::LoadU(d, in + L), d, out + L);
+      }
+    } else {
+      for (int64_t k = 0; k < K; ++k, out += width) {
+        std::fill(std::copy_n(x.Row(k) + first, rows, out), out + width, 0.0f);
+      }
+    }
+  }
+}
+
+// Rows of w that will be needed after the current ones, to be fetched from memory meanwhile. Null: none.
+struct NextRows {
+  const std::byte* w = nullptr;
+  int64_t stride = 0;
+  int64_t step = 0;  // bytes per kFetchStep weights
+};
+constexpr int64_t kFetchStep = 16;
+
+// sums[r][t] (+)= sum_k w[r][k] * panel[k][t] for kRows rows of w, `depth` values of k and kVectors vectors
+// of t. A panel of one vector sums even and odd k apart, or the additions would wait for each other.
+template <int kRows, int kVectors>
+HWY_INLINE void TileStep(const std::byte* HWY_RESTRICT w, int64_t w_stride, const float* HWY_RESTRICT panel,
+                         int64_t depth, bool first, float* HWY_RESTRICT sums, int64_t sums_stride,
+                         NextRows next) {
+  const D d;
+  const int64_t L = NumLanes();
+  SumTile<D, kRows> tile(d);
+  if (!first) {
+    tile.ForEachRow([&](int r, V& v0, V& v1) HWY_ATTR {
+      v0 = hn::Load(d, sums + r * sums_stride);
+      if constexpr (kVectors > 1) v1 = hn::Load(d, sums + r * sums_stride + L);
+    });
+  }
+  // Two vectors: both for weight k. One vector: weight k for the first, weight k + 1 for the second.
+  constexpr int64_t kStep = kVectors > 1 ? 1 : 2;  // values of k
+  const std::byte* HWY_RESTRICT w3 = w + 3 * w_stride;
+  const auto weight = [&](int r, int64_t k) HWY_ATTR {
+    const std::byte* row = r < 3 ? w + r * w_stride : w3 + (r - 3) * w_stride;  // fewer address registers
+    return hn::Set(d, StoredRow<DType::kF32>{row}.At(k));
+  };
+  const auto run = [&](int64_t count) HWY_ATTR {
+    for (int64_t k = 0; k < count; k += kStep, w += 4 * kStep, w3 += 4 * kStep, panel += 2 * L) {
+      const V x0 = hn::Load(d, panel), x1 = hn::Load(d, panel + L);
+      tile.ForEachRow([&](int r, V& v0, V& v1) HWY_ATTR {
+        v0 = hn::MulAdd(weight(r, 0), x0, v0);
+        v1 = hn::MulAdd(weight(r, kStep - 1), x1, v1);
+      });
+    }
+  };
+  int64_t k = 0;
+  if (next.w) {
+    for (; k + kFetchStep <= depth; k += kFetchStep, next.w += next.step) {
+      for (int64_t r = 0; r < kRows; ++r) hwy::Prefetch(next.w + r * next.stride);
+      run(kFetchStep);
+    }
+  }
+  run((depth - k) / kStep * kStep);
+  if ((depth - k) % kStep != 0) {  // the last weight alone: nothing for the second sums
+    const V x0 = hn::Load(d, panel);
+    tile.ForEachRow([&](int r, V& v0, V&) HWY_ATTR { v0 = hn::MulAdd(weight(r, 0), x0, v0); });
+  }
+  tile.ForEachRow([&](int r, V& v0, V& v1) HWY_ATTR {
+    hn::Store(kVectors > 1 ? v0 : hn::Add(v0, v1), d, sums + r * sums_stride);
+    if constexpr (kVectors > 1) hn::Store(v1, d, sums + r * sums_stride + L);
+  });
+}
+
+// All `rows` rows of a piece of w times one panel. `next` is what to fetch during the first six rows, its
+// next six rows come with the next six, as long as they end before next_end.
+template <int kVectors>
+HWY_ATTR void TilePanel(const std::byte* w, int64_t w_stride, int64_t rows, const float* panel, int64_t depth,
+                        bool first, float* sums, int64_t sums_stride, NextRows next,
+                        const std::byte* next_end) {
+  int64_t r = 0;
+  for (; r + 6 <= rows; r += 6) {
+    if (next.w && next_end - next.w < 6 * next.stride) next.w = nullptr;
+    TileStep<6, kVectors>(w + r * w_stride, w_stride, panel, depth, first, sums + r * sums_stride,
+                          sums_stride, next);
+    if (next.w) next.w += 6 * next.stride;
+  }
+  w += r * w_stride;
+  sums += r * sums_stride;
+  switch (rows - r) {
+    case 5:
+      return TileStep<5, kVectors>(w, w_stride, panel, depth, first, sums, sums_stride, {});
+    case 4:
+      return TileStep<4, kVectors>(w, w_stride, panel, depth, first, sums, sums_stride, {});
+    case 3:
+      return TileStep<3, kVectors>(w, w_stride, panel, depth, first, sums, sums_stride, {});
+    case 2:
+      return TileStep<2, kVectors>(w, w_stride, panel, depth, first, sums, sums_stride, {});
+    case 1:
+      return TileStep<1, kVectors>(w, w_stride, panel, depth, first, sums, sums_stride, {});
+  }
+}
+
+HWY_ATTR void TransposeRowsTarget(ConstView in, float* out, int64_t stride) {
+  TransposeBlock(in.data, in.stride, in.rows, in.cols, out, stride);
+}
+
+constexpr int64_t kSumsStride = kMaxTileRows + 16;  // an odd number of cache lines, see ssm_scan_simd.cc
+constexpr int64_t kWideStride = kTileDepth + 16;
+constexpr int64_t kMaxDirectRows = 64;
+
+int64_t TileScratchFloatsTarget() { return kTileWeights * (kSumsStride + kWideStride); }
+
+// y[t][o] = sums[o][t] and what the options ask for.
+HWY_ATTR void StoreTile(const float* sums, View y, const MatMulOptions& options, int64_t begin,
+                        int64_t rows) {
+  const int64_t T = y.rows;
+  int64_t r = 0;
+#if HWY_TARGET != HWY_SCALAR
+  const hn::FixedTag<float, 4> d4;
+  for (; r + 4 <= rows; r += 4) {
+    const int64_t o = begin + r;
+    const auto bias = options.bias ? hn::LoadU(d4, options.bias + o) : hn::Zero(d4);
+    int64_t t = 0;
+    for (; t + 4 <= T; t += 4) {
+      Transpose4x4(sums + r * kSumsStride + t, kSumsStride, [&](int64_t i, auto v) HWY_ATTR {
+        float* out = y.Row(t + i) + o;
+        v = hn::Add(v, bias);
+        hn::StoreU(options.accumulate ? hn::Add(v, hn::LoadU(d4, out)) : v, d4, out);
+      });
+    }
+    for (; t < T; ++t) {
+      for (int64_t i = 0; i < 4; ++i) StoreDot(sums[(r + i) * kSumsStride + t], y, options, t, o + i);
+    }
+  }
+#endif
+  for (; r < rows; ++r) {
+    for (int64_t t = 0; t < T; ++t) StoreDot(sums[r * kSumsStride + t], y, options, t, begin + r);
+  }
+}
+
+HWY_ATTR void MatMulTileTarget(const float* packed, WeightView w, View y, const MatMulOptions& options,
+                               int64_t begin, int64_t end, float* scratch) {
+  const D d;
+  const int64_t T = y.rows, K = w.cols, rows = end - begin;
+  float* sums = scratch;
+  float* wide = scratch + kTileWeights * kSumsStride;
+  const bool direct = w.dtype == DType::kF32 && T <= kMaxDirectRows;
+  const int64_t row_bytes = w.RowBytes();
+  const std::byte* w_end = w.data + w.rows * row_bytes;
+  for (int64_t k = 0; k < K; k += kTileDepth) {
+    const int64_t depth = std::min(kTileDepth, K - k);
+    const std::byte* piece = w.Row(begin) + k * 4;
+    int64_t piece_stride = row_bytes;
+    if (!direct) {
+      DispatchType(w.dtype, [&](auto type) HWY_ATTR {
+        for (int64_t r = 0; r < rows; ++r) {
+          WidenRow(d, StoredRow<type()>{w.Row(begin + r)}, k, depth, wide + r * kWideStride);
+        }
+      });
+      piece = reinterpret_cast<const std::byte*>(wide);
+      piece_stride = kWideStride * 4;
+    }
+    // During the first panel the weights needed next are fetched: straight from memory the following rows,
+    // otherwise the following piece of the same rows.
+    NextRows next;
+    if (direct && begin + 6 < w.rows) {
+      next = {w.Row(begin + 6) + k * 4, row_bytes, kFetchStep * 4};
+    } else if (!direct && k + depth < K) {
+      next = {w.Row(begin) + (k + depth) * row_bytes / K, row_bytes, kFetchStep * row_bytes / K};
+    }
+    for (int64_t t = 0; t < T; t += PanelRowsTarget(), next = {}) {
+      const int64_t width = PanelWidth(std::min(PanelRowsTarget(), T - t));
+      const float* panel = packed + t * K + k * width;
+      if (width == NumLanes()) {
+        TilePanel<1>(piece, piece_stride, rows, panel, depth, k == 0, sums + t, kSumsStride, next, w_end);
+      } else {
+        TilePanel<2>(piece, piece_stride, rows, panel, depth, k == 0, sums + t, kSumsStride, next, w_end);
+      }
+    }
+  }
+  StoreTile(sums, y, options, begin, rows);
+}
+
+}  // namespace
+}  // namespace HWY_NAMESPACE
+}  // namespace ghost
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace ghost {
+namespace {
+HWY_EXPORT(MatMulDotsTarget);
+HWY_EXPORT(PanelRowsTarget);
+HWY_EXPORT(PackedFloatsTarget);
+HWY_EXPORT(PackPanelTarget);
+HWY_EXPORT(PackColumnsTarget);
+HWY_EXPORT(TransposeRowsTarget);
+HWY_EXPORT(TileScratchFloatsTarget);
+HWY_EXPORT(MatMulTileTarget);
+}  // namespace
+
+void MatMulDots(ConstView x, WeightView w, View y, const MatMulOptions& options, int64_t begin, int64_t end) {
+  HWY_DYNAMIC_DISPATCH(MatMulDotsTarget)(x, w, y, options, begin, end);
+}
+int64_t PanelRows() { return HWY_DYNAMIC_DISPATCH(PanelRowsTarget)(); }
+int64_t PackedFloats(int64_t T, int64_t K) { return HWY_DYNAMIC_DISPATCH(PackedFloatsTarget)(T, K); }
+void PackColumns(ConstView x, float* packed) { HWY_DYNAMIC_DISPATCH(PackColumnsTarget)(x, packed); }
+void PackPanel(ConstView x, int64_t panel, float* packed) {
+  HWY_DYNAMIC_DISPATCH(PackPanelTarget)(x, panel, packed);
+}
+void TransposeRows(ConstView in, float* out, int64_t stride) {
+  HWY_DYNAMIC_DISPATCH(TransposeRowsTarget)(in, out, stride);
+}
+int64_t TileScratchFloats() { return HWY_DYNAMIC_DISPATCH(TileScratchFloatsTarget)(); }
+void MatMulTile(const float* packed, WeightView w, View y, const MatMulOptions& options, int64_t begin,
+                int64_t end, float* scratch) {
+  HWY_DYNAMIC_DISPATCH(MatMulTileTarget)(packed, w, y, options, begin, end, scratch);
+}
+
+}  // namespace ghost
+#endif  // HWY_ONCE

@@ -1,0 +1,80 @@
+#include "kernels/norm/norm_backward.h"
+
+#include <algorithm>
+
+#include "base/threads.h"
+#include "kernels/simd/row_backward_simd.h"
+#include "kernels/simd/scratch.h"
+
+namespace ghost {
+namespace {
+
+constexpr int64_t kRowsPerTask = 8;
+
+template <class Body>
+void ForEachRow(int64_t T, int64_t work, const Body& body) {
+  ParallelFor((T + kRowsPerTask - 1) / kRowsPerTask,
+              [&](int64_t task) {
+                const int64_t end = std::min(T, (task + 1) * kRowsPerTask);
+                for (int64_t t = task * kRowsPerTask; t < end; ++t) body(t);
+              },
+              work);
+}
+
+bool SameShape(ConstView a, ConstView b) { return a.rows == b.rows && a.cols == b.cols; }
+
+constexpr int64_t kRowsPerPiece = 64;
+constexpr int kPartsSlot = 2;  // on the calling thread
+
+// body(t, sums) for every row, where `sums` (cols) starts as zeros in every piece of kRowsPerPiece rows; then
+// totals += the pieces' sums, in their order. Without totals, sums is null.
+template <class Body>
+void ForEachRowSumming(int64_t T, int64_t cols, int64_t work, float* totals, const Body& body) {
+  if (!totals) return ForEachRow(T, work, [&](int64_t t) { body(t, nullptr); });
+  const int64_t pieces = (T + kRowsPerPiece - 1) / kRowsPerPiece;
+  float* parts = ThreadScratch(kPartsSlot, pieces * cols);
+  const auto piece = [&](int64_t i) {
+    float* sums = parts + i * cols;
+    std::fill_n(sums, cols, 0.0f);
+    const int64_t end = std::min(T, (i + 1) * kRowsPerPiece);
+    for (int64_t t = i * kRowsPerPiece; t < end; ++t) body(t, sums);
+  };
+  ParallelFor(pieces, piece, work);
+  for (int64_t i = 0; i < pieces; ++i) {
+    for (int64_t c = 0; c < cols; ++c) totals[c] += parts[i * cols + c];
+  }
+}
+
+}  // namespace
+
+void RmsNormBackward(ConstView x, const float* weight, float eps, ConstView dy, View dx, float* dweight) {
+  GHOST_CHECK(SameShape(x, dy) && SameShape(x, dx));
+  ForEachRowSumming(x.rows, x.cols, x.rows * x.cols * 6, dweight, [&](int64_t t, float* sums) {
+    RmsNormBackwardRow(x.Row(t), weight, eps, dy.Row(t), x.cols, dx.Row(t), sums);
+  });
+}
+
+void GatedRmsNormBackward(ConstView y, ConstView z, const float* weight, float eps, int groups,
+                          ConstView dout, const GatedNormGradients& gradients) {
+  GHOST_CHECK(groups >= 1 && y.cols % groups == 0 && SameShape(y, z) && SameShape(y, dout));
+  GHOST_CHECK(SameShape(y, gradients.y) && SameShape(y, gradients.z));
+  const int64_t part = y.cols / groups;
+  ForEachRowSumming(y.rows, y.cols, y.rows * y.cols * 20, gradients.weight, [&](int64_t t, float* sums) {
+    for (int64_t r = 0; r < y.cols; r += part) {
+      GatedRmsNormBackwardRow(
+          {y.Row(t) + r, z.Row(t) + r, weight + r, dout.Row(t) + r, gradients.y.Row(t) + r,
+           gradients.z.Row(t) + r, sums ? sums + r : nullptr, part},
+          eps);
+    }
+  });
+}
+
+void SoftplusClampBackward(ConstView raw, const float* bias, float low, float high, ConstView ddt,
+                           View draw) {
+  GHOST_CHECK(SameShape(raw, ddt) && SameShape(raw, draw));
+  ForEachRow(raw.rows, raw.rows * raw.cols * 40, [&](int64_t t) {
+    SoftplusClampBackwardRow(raw.Row(t), bias, low, high, ddt.Row(t), raw.cols, draw.Row(t));
+  });
+}
+
+}  // namespace ghost

@@ -1,0 +1,40 @@
+// Turns tokens back into text, token by token. Decode of a whole list is the same machine run to the end, so
+// streaming and whole decoding cannot differ.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "text/tokenizer/tokenizer_spec.h"
+
+namespace ghost {
+
+// One step: takes tokens in, hands tokens on, may hold some back until it knows more.
+class DecodeStage {
+ public:
+  using Emit = std::function<void(std::string)>;
+  virtual ~DecodeStage() = default;
+  virtual void Push(std::string token, const Emit& emit) = 0;
+  virtual void Finish(const Emit& emit) = 0;
+};
+
+// The decoder of a tokenizer file. For one text at a time, not to be shared between threads.
+class DecodeChain {
+ public:
+  explicit DecodeChain(const TokenizerSpec& spec);
+
+  // Appends to `out` the text that is certain after `token` (valid UTF-8 as spelt in the vocabulary).
+  void Push(std::string_view token, std::string& out);
+  // Appends what was held back. Nothing may be pushed afterwards.
+  void Finish(std::string& out);
+
+ private:
+  void Feed(size_t stage, std::string token, std::string& out);
+
+  std::vector<std::unique_ptr<DecodeStage>> stages_;
+};
+
+}  // namespace ghost
