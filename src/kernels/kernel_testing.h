@@ -1,4 +1,4 @@
-// What the kernel tests share: random data, misaligned buffers, every instruction set this machine has.
+// Helpers of the kernel tests: random data, misaligned buffers, and every instruction set this machine has.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -51,8 +51,7 @@ struct StoredWeights {
 
 inline constexpr DType kWeightTypes[] = {DType::kF32, DType::kF16, DType::kBF16, DType::kQ8_0};
 
-// Runs `body` once with each SIMD target that was compiled in and that this processor supports, the plainest
-// last.
+// Runs `body` once per SIMD target that was compiled in and that this processor supports, the simplest last.
 inline void ForEachTarget(const std::function<void()>& body) {
   for (int64_t targets = hwy::SupportedTargets() & HWY_TARGETS; targets != 0; targets &= targets - 1) {
     const int64_t target = targets & -targets;

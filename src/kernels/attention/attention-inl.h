@@ -1,5 +1,5 @@
-// What attention and its gradient share: blocks of keys and rows of scores; for the SIMD sources of this
-// folder, included once per instruction set.
+// Blocks of keys and rows of scores, shared by attention and its gradient. For the SIMD sources of this
+// folder; included once per instruction set.
 #if defined(GHOST_KERNELS_ATTENTION_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef GHOST_KERNELS_ATTENTION_INL_H_
 #undef GHOST_KERNELS_ATTENTION_INL_H_
@@ -35,8 +35,8 @@ using V = hn::Vec<D>;
 
 HWY_INLINE int NumLanes() { return static_cast<int>(hn::Lanes(D())); }
 
-// Whole vectors on every target. Copies of rows are padded to it with zeros: products then have no odd
-// columns.
+// Row length of copies: a multiple of the vector length on every target. The padding is zero, so products
+// need no code for leftover columns.
 HWY_INLINE int Padded(int count) { return (count + 15) / 16 * 16; }
 
 // to += or = factor * from, dim values.
@@ -55,9 +55,9 @@ HWY_INLINE void CopyRows(const float* from, int64_t stride, int rows, int dim, f
   }
 }
 
-// The right factor of scores: (dim, kScoreRow), a column per row of `from`, padded.
-HWY_INLINE void TurnRows(const float* from, int64_t stride, int rows, int dim, float* to) {
-  constexpr int kAtATime = 8;  // rows of a strided matrix may lie in very few sets of the nearest cache
+// Transposes the right factor of the scores: (dim, kScoreRow), one column per row of `from`, padded.
+HWY_INLINE void TransposePadded(const float* from, int64_t stride, int rows, int dim, float* to) {
+  constexpr int kAtATime = 8;  // rows of a strided matrix may share very few L1 cache sets
   for (int r = 0; r < rows; r += kAtATime) {
     TransposeBlock(from + r * stride, stride, std::min(kAtATime, rows - r), dim, to + r, kScoreRow);
   }
@@ -94,8 +94,8 @@ HWY_INLINE void Dots(const float* HWY_RESTRICT q, const float* HWY_RESTRICT keys
   }
 }
 
-// exp(v), v <= 0; 0 below -87, NaN stays NaN. Half the operations of Highway's, which has to serve any v:
-// with v = k ln(2) + r, |r| <= ln(2) / 2, it is 2^k times a polynomial of relative error 3e-9.
+// exp(v) for v <= 0; 0 below -87, NaN stays NaN. Half the operations of Highway's Exp, which accepts any v:
+// with v = k ln(2) + r, |r| <= ln(2) / 2, the result is 2^k times a polynomial of relative error 3e-9.
 HWY_INLINE V ExpScore(V v) {
   const D d;
   const hn::RebindToSigned<D> di;
@@ -115,7 +115,7 @@ HWY_INLINE V ExpScore(V v) {
   return hn::IfThenZeroElse(vanishes, hn::Mul(q, hn::BitCast(d, exponent)));
 }
 
-// Values that nobody sees make up the last vector of a row of `seen` scores.
+// Fills the last vector of a row of `seen` scores with values that change no result.
 HWY_INLINE void HideUnseen(float* scores, int seen) {
   std::fill(scores + seen, scores + Padded(seen), kNegInfinity);
 }
@@ -130,9 +130,9 @@ HWY_INLINE float MaxOfRow(const float* scores, int count) {
   return hn::GetLane(hn::MaxOfLanes(d, max));
 }
 
-// Takes `seen` more scores into a query's running maximum and sum of exponentials, and turns them into their
-// exponentials relative to the new maximum; zeros follow up to `width`. Returns the factor for all that was
-// summed relative to the old maximum. Rows are aligned.
+// Adds `seen` more scores to a query's running maximum and sum of exponentials, and replaces the scores by
+// their exponentials relative to the new maximum, followed by zeros up to `width`. Returns the factor that
+// rescales everything summed relative to the old maximum. Rows are aligned.
 HWY_INLINE float AbsorbScores(float* scores, int seen, int width, float& max, float& sum) {
   const D d;
   const int count = Padded(seen);

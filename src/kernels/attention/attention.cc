@@ -14,11 +14,12 @@ constexpr int kPartsSlot = 2;  // on the calling thread; kernels on all threads 
 
 int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-// A single token sees its past and itself, cut into parts. The cut depends on nothing but the past.
+// A single token attends to its past and itself, split into parts. The split depends on the
+// length of the past alone.
 int64_t NumParts(const AttentionSpan& sequence) { return CeilDiv(sequence.past + 1, kAttentionPart); }
 
-// Of a single token: the part from key `first` on, which makes part result number `index`. Of more: query
-// head `index`, rows from `first` on.
+// For a single token: the part that starts at key `first`, whose result is number `index`. For more tokens:
+// query head `index`, rows from `first` on.
 struct Piece {
   const AttentionSpan* sequence;
   int64_t first, index;
@@ -33,8 +34,8 @@ std::vector<Piece> PiecesOf(const AttentionShape& shape, std::span<const Attenti
         pieces.push_back({&sequence, part * kAttentionPart, parts++});
       continue;
     }
-    // Head by head: its keys and values stay in the outer caches. The last rows see most keys: who begins
-    // with them does not end with a long piece.
+    // Ordered by head, so that a head's keys and values stay in the outer caches. The last rows see the most
+    // keys; starting with them avoids ending on a long piece.
     for (int h = 0; h < shape.heads; ++h) {
       for (int64_t block = CeilDiv(sequence.length, kAttentionQueries) - 1; block >= 0; --block)
         pieces.push_back({&sequence, block * kAttentionQueries, h});
@@ -43,7 +44,7 @@ std::vector<Piece> PiecesOf(const AttentionShape& shape, std::span<const Attenti
   return pieces;
 }
 
-// What CausalAttention was called with.
+// The arguments of CausalAttention.
 struct Batch {
   AttentionShape shape;
   ConstView q, k, v;
@@ -65,7 +66,7 @@ void Check(const Batch& in, std::span<const AttentionSpan> sequences) {
   }
 }
 
-// From a column on; the past from one of its rows on.
+// The rows from a column on; for the past, also from one of its rows on.
 AttentionRows RowsOf(const AttentionSpan& sequence, const float* past, ConstView all, int64_t column,
                      int64_t past_row) {
   return {past ? past + past_row * all.cols + column : nullptr, all.cols, all.Row(sequence.begin) + column,

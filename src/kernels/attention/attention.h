@@ -1,6 +1,7 @@
 // Causal attention with an optional past (the cache of keys and values while decoding).
 //
-// Probabilities are never stored: queries meet keys block by block, with a running maximum and sum per query.
+// Probabilities are never stored: queries are multiplied by blocks of keys, with a running maximum and sum
+// per query (online softmax).
 #pragma once
 
 #include <cstdint>
@@ -17,8 +18,8 @@ struct AttentionShape {
   float scale = 1;   // of the products q . k
 };
 
-// Rows [begin, begin + length) of the batch are one sequence. Before them stand `past` tokens whose keys and
-// values are given: (past, kv_heads * d), rows without gaps; null where past is 0.
+// Rows [begin, begin + length) of the batch are one sequence. `past` earlier tokens precede them; their keys
+// and values are (past, kv_heads * d), rows without gaps, and null if past is 0.
 struct AttentionSpan {
   int64_t begin = 0, length = 0;
   const float *past_keys = nullptr, *past_values = nullptr;
@@ -26,10 +27,10 @@ struct AttentionSpan {
 };
 
 // out_t = sum_s p_s v_s with p = softmax(scale * q_t . k_s), for each head, over all past tokens and the rows
-// of the same sequence up to t. q, out: (T, heads * d); k, v: (T, kv_heads * d); rows outside all spans stay
-// as they are. Everything is float32. out overlaps nothing. Results depend neither on the number of threads
-// nor on what else is in the batch. Infinite or NaN scores make NaN in the rows that see them; such a v also
-// in up to five rows before its own.
+// of the same sequence up to t. q, out: (T, heads * d); k, v: (T, kv_heads * d). Rows outside all spans are
+// left unchanged. Everything is float32; out overlaps nothing. Results depend neither on the number of
+// threads nor on the rest of the batch. Infinite or NaN scores make the rows that see them NaN; a non-finite
+// value row may also make up to five preceding rows NaN.
 void CausalAttention(const AttentionShape& shape, ConstView q, ConstView k, ConstView v,
                      std::span<const AttentionSpan> sequences, View out);
 

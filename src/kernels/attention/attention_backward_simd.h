@@ -7,7 +7,8 @@
 
 namespace ghost {
 
-// Views have the rows of the sequence. Those of queries have `group` heads of d columns, the others one.
+// All views have the rows of the sequence. q, out and their gradients have `group` heads of d columns,
+// the others one head.
 struct AttentionHeadBackward {
   int d = 0, group = 0;
   float scale = 1;
@@ -15,7 +16,7 @@ struct AttentionHeadBackward {
   View dq, dk, dv;  // overwritten
 };
 
-// Scratch is aligned to 64 bytes, of as many floats as the function beside says.
+// `scratch` is aligned to 64 bytes and holds as many floats as the function beside it returns.
 int64_t AttentionBackwardScratchFloats(int d, int group, int64_t length);
 void AttentionBackward(const AttentionHeadBackward& in, float* scratch);
 

@@ -6,8 +6,8 @@
 namespace ghost {
 namespace {
 
-// Rows of q, k and v, and of their gradients, lie side by side with odd starts. T: float, or double for the
-// reference.
+// Rows of q, k and v, and of their gradients, are stored side by side at odd offsets. T is float, or
+// double for the reference.
 template <class T>
 struct Problem {
   Problem(AttentionShape s, std::vector<int64_t> lengths, uint64_t seed) : shape(s) {
@@ -36,7 +36,7 @@ struct Problem {
     CausalAttentionRef<T>(shape, In(0), In(1), In(2), spans_ref, {out.data(), rows, wide});
     return out;
   }
-  // The gradients where q, k and v lie, and 7 in the gaps.
+  // The gradients in the layout of q, k and v, with 7 in the gaps.
   std::vector<T> BackwardRef() const {
     std::vector<T> all(qkv.size(), T{7});
     CausalAttentionBackwardRef<T>(shape, In(0), In(1), In(2), Dout(), spans_ref, Part(all.data(), 0),
@@ -104,7 +104,7 @@ TEST(CausalAttentionBackward, UnequalSequencesAndGroups) {
   });
 }
 
-// A single token has only itself to look at.
+// A single token attends only to itself.
 TEST(CausalAttentionBackward, OneToken) {
   const Problem<float> problem({2, 1, 4}, {1}, 5);
   const std::vector<float> all = Backward(problem);

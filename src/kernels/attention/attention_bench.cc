@@ -1,5 +1,6 @@
-// Speed of attention: prefill and its gradient as a share of what matrix products reach on this machine, and
-// GB/s of decoding. Each figure is the best of several repeats, which survives other work on the machine.
+// Speed of attention: prefill and its gradient as a share of the matrix-product speed of this
+// machine, and GB/s of decoding. Each figure is the best of several repeats, so other work on the
+// machine affects it little.
 //   build/src/kernels/attention_bench
 #include <benchmark/benchmark.h>
 
@@ -38,7 +39,8 @@ double GemmFlops() {
   return flops;
 }
 
-// `products` of a triangle of scores with a head's columns, each 2 d flops per score. One thread.
+// Counts `products` products of a triangle of scores with a head's columns, 2 d flops per
+// score each. One thread.
 void SetShare(benchmark::State& bench, int64_t length, double products) {
   const double flops = products * 2 * static_cast<double>(length * (length + 1) / 2 * kCols);
   bench.counters["gemm_share"] = benchmark::Counter(
@@ -67,8 +69,8 @@ void BM_Prefill(benchmark::State& bench) {
   SetShare(bench, bench.range(0), 2);
 }
 
-// Argument: length. Two products forward make five backward; the sixth that recomputes the sums is not
-// counted.
+// Argument: length. Forward has two products, backward five; a sixth, which recomputes the
+// sums, is not counted.
 void BM_Backward(benchmark::State& bench) {
   const int64_t L = bench.range(0);
   Prefill prefill(L);

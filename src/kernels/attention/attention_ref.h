@@ -1,5 +1,5 @@
-// The specification of attention.h and attention_backward.h: all probabilities of a query kept, scalar, in
-// float64; for float, and for double to take finite differences of.
+// The specification of attention.h and attention_backward.h: scalar, in float64, keeping all probabilities of
+// a query. Instantiated for float, and for double to take finite differences.
 #pragma once
 
 #include <algorithm>
@@ -31,8 +31,8 @@ std::vector<double> ProbabilitiesRef(const T* q, const std::vector<const T*>& ro
   return p;
 }
 
-// What row t of a sequence sees of a key-value head that begins at column `first`: the past, then rows up to
-// t.
+// The rows that row t of a sequence sees of a key-value head that begins at column `first`: the past,
+// then the rows up to t.
 template <class T>
 std::vector<const T*> SeenRowsRef(const T* past, int64_t num_past, MatrixView<const T> rows, int64_t begin,
                                   int64_t t, int64_t first) {
@@ -73,7 +73,10 @@ void CausalAttentionRef(const AttentionShape& shape, MatrixView<const T> q, Matr
 }
 
 // Gradients of sequences without a past, accumulated in float64. dq, dk, dv: overwritten, all rows.
-//   dp_s = dout . v_s;  ds = p_s (dp_s - sum_r p_r dp_r);  dq = scale sum_s ds k_s;  dk_s += scale ds q
+//   dp_s = dout . v_s
+//   ds   = p_s (dp_s - sum_r p_r dp_r)
+//   dq   = scale sum_s ds k_s
+//   dk_s += scale ds q
 template <class T>
 void CausalAttentionBackwardRef(const AttentionShape& shape, MatrixView<const T> q, MatrixView<const T> k,
                                 MatrixView<const T> v, MatrixView<const T> dout,

@@ -1,7 +1,7 @@
-// Two ways through the keys. A block of queries turns every block of keys once and lets products of small
-// matrices do the work. A single token would spend its time turning: it takes dot products with the rows as
-// they lie, all heads side by side, so that memory is read once and in order. Strips of two heads came in at
-// 60 % of the speed, so its work is cut along the keys instead.
+// Two loops over the keys. A block of queries transposes every block of keys once and then runs small matrix
+// products. For a single token the transposition would cost more than the products, so it takes dot products
+// with the rows as stored, all heads side by side, and memory is read once and in order. Its work is split
+// along the keys: splitting it into strips of two heads reached only 60 % of the speed.
 #include "kernels/attention/attention_simd.h"
 
 #include <type_traits>
@@ -18,8 +18,8 @@ namespace ghost {
 namespace HWY_NAMESPACE {
 namespace {
 
-// body(keys, values, count, s, is_past) for every block of keys: rows [s, s + count) of the past, then of the
-// sequence up to `end`.
+// Calls body(keys, values, count, s, is_past) for every block of keys: rows [s, s + count) of the past, then
+// of the sequence up to `end`.
 template <class Body>
 HWY_INLINE void ForEachKeyBlock(const AttentionRows& keys, const AttentionRows& values, int64_t past,
                                 int64_t end, const Body& body) {
@@ -41,13 +41,13 @@ struct BlockScratch {
     q = scratch;
     out = q + kAttentionQueries * row;
     values = out + kAttentionQueries * row;
-    turned_keys = values + kKeys * row;
-    scores = turned_keys + int64_t{d} * kScoreRow;
+    transposed_keys = values + kKeys * row;
+    scores = transposed_keys + int64_t{d} * kScoreRow;
   }
-  float *q, *out;      // (kAttentionQueries, row), out: sums of values relative to the maximum
-  float* values;       // (kKeys, row)
-  float* turned_keys;  // (d, kScoreRow)
-  float* scores;       // (kAttentionQueries, kScoreRow)
+  float *q, *out;          // (kAttentionQueries, row), out: sums of values relative to the maximum
+  float* values;           // (kKeys, row)
+  float* transposed_keys;  // (d, kScoreRow)
+  float* scores;           // (kAttentionQueries, kScoreRow)
   float max[kAttentionQueries], sum[kAttentionQueries];
 };
 
@@ -55,13 +55,14 @@ int64_t AttendBlockScratchFloatsTarget(int d) {
   return (2 * kAttentionQueries + kKeys) * RowStride(d) + (int64_t{d} + kAttentionQueries) * kScoreRow;
 }
 
-// Queries from `skip` on meet `count` keys; on the diagonal query skip + i sees only the first i + 1 of them.
+// Processes `count` keys for the queries from `skip` on; on the diagonal, query skip + i sees only the
+// first i + 1 of them.
 HWY_INLINE void AbsorbBlock(int d, int skip, int rows, int count, bool diagonal, BlockScratch& buf) {
   const int64_t row = RowStride(d);
   const int width = Padded(count);
   rows -= skip;
   BlockProduct({rows, width, d, diagonal ? Triangle::kResult : Triangle::kNone}, {buf.q + skip * row, row, 1},
-               buf.turned_keys, kScoreRow, buf.scores, kScoreRow);
+               buf.transposed_keys, kScoreRow, buf.scores, kScoreRow);
   for (int i = 0; i < rows; ++i) {
     const int seen = diagonal ? std::min(i + 1, count) : count;
     const float factor =
@@ -73,7 +74,7 @@ HWY_INLINE void AbsorbBlock(int d, int skip, int rows, int count, bool diagonal,
                {buf.scores, kScoreRow, 1}, buf.values, row, buf.out + skip * row, row);
 }
 
-// Scores carry the scale from the copied queries. The division by the sum of exponentials comes last.
+// The copied queries already include the scale. The division by the sum of exponentials comes last.
 HWY_ATTR void AttendBlockTarget(const AttentionBlock& in, float* scratch) {
   static_assert(kAttentionQueries % kKeys == 0);  // blocks on the diagonal begin there
   const int d = in.d;
@@ -86,7 +87,7 @@ HWY_ATTR void AttendBlockTarget(const AttentionBlock& in, float* scratch) {
   ForEachKeyBlock(
       in.keys, in.values, in.past, in.first + in.rows,
       [&](const float* keys, const float* values, int count, int64_t s, bool is_past) HWY_ATTR {
-        TurnRows(keys, is_past ? in.keys.past_stride : in.keys.stride, count, d, buf.turned_keys);
+        TransposePadded(keys, is_past ? in.keys.past_stride : in.keys.stride, count, d, buf.transposed_keys);
         CopyRows(values, is_past ? in.values.past_stride : in.values.stride, count, d, 1.0f, buf.values);
         const bool diagonal = !is_past && s >= in.first;
         AbsorbBlock(d, diagonal ? static_cast<int>(s - in.first) : 0, in.rows, count, diagonal, buf);
@@ -122,7 +123,7 @@ HWY_INLINE void AddValues(const float* HWY_RESTRICT weights, const float* HWY_RE
   }
 }
 
-// body(tag of how many rows, first row) over `count` rows, four at a time.
+// Calls body(compile-time number of rows, first row) over `count` rows, four at a time.
 template <class Body>
 HWY_INLINE void ForFourRows(int count, const Body& body) {
   int s = 0;
@@ -132,7 +133,7 @@ HWY_INLINE void ForFourRows(int count, const Body& body) {
 
 int64_t AttendPartScratchFloatsTarget(int d, int heads) { return int64_t{heads} * (kScoreRow + d); }
 
-// Passes over a block of keys: all scores, row after row; then softmax; then all values, row after row.
+// Three passes over a block of keys: all scores, row by row; softmax; all values, row by row.
 HWY_ATTR void AttendPartTarget(const AttentionPart& in, float* scratch) {
   const int d = in.d, heads = in.kv_heads * in.group;
   float *scores = scratch, *q = scores + int64_t{heads} * kScoreRow;  // (heads, kScoreRow), (heads, d)
@@ -165,7 +166,7 @@ HWY_ATTR void AttendPartTarget(const AttentionPart& in, float* scratch) {
   ForEachKeyBlock(in.keys, in.values, in.past, /*end=*/in.last ? 1 : 0, absorb);
 }
 
-// Each part's sums are relative to its own maximum; here they become relative to the largest.
+// Each part's sums are relative to its own maximum; this rescales them to the largest one.
 HWY_ATTR void MergePartsTarget(const float* results, int64_t parts, int d, int heads, float* out) {
   const int64_t stride = PartFloats(d, heads), to_max = int64_t{heads} * d, to_sum = to_max + heads;
   for (int h = 0; h < heads; ++h, out += d) {

@@ -1,11 +1,11 @@
-// Vectorised pieces of attention.h. Internal to this folder: attention.cc cuts the work.
+// Vectorised pieces of attention.h. Internal to this folder: attention.cc divides the work.
 #pragma once
 
 #include <cstdint>
 
 namespace ghost {
 
-// Keys or values of one sequence, from the first head of the work on; strides are in floats.
+// Keys or values of one sequence, starting at the first head processed; strides are in floats.
 struct AttentionRows {
   const float* past = nullptr;
   int64_t past_stride = 0;
@@ -30,7 +30,7 @@ struct AttentionBlock {
 
 inline constexpr int kAttentionPart = 128;  // keys at most, of one AttentionPart
 
-// All heads of one new token, with a part of what it sees: `past` rows, then the token itself if `last`.
+// All heads of one new token over one part of the keys: `past` rows, then the token itself if `last`.
 struct AttentionPart {
   int d = 0, kv_heads = 0, group = 0;  // heads = kv_heads * group
   float scale = 1;
@@ -41,17 +41,17 @@ struct AttentionPart {
   float* result = nullptr;     // as below
 };
 
-// Floats of a part's result: the values' sums (heads, d) relative to the maximum, the maxima and the sums of
-// exponentials, (heads) each.
+// Number of floats of a part's result: the sums of values (heads, d) relative to the maximum, then the maxima
+// and the sums of exponentials, (heads) each.
 inline int64_t PartFloats(int d, int heads) { return int64_t{heads} * (d + 2); }
 
-// Scratch is aligned to 64 bytes, of as many floats as the function beside says.
+// `scratch` is aligned to 64 bytes and holds as many floats as the function beside it returns.
 int64_t AttendBlockScratchFloats(int d);
 void AttendBlock(const AttentionBlock& in, float* scratch);
 int64_t AttendPartScratchFloats(int d, int heads);
 void AttendPart(const AttentionPart& in, float* scratch);
 
-// out: (heads * d), from the results of all parts, which lie one behind the other.
+// Combines the results of all parts, stored one after the other, into out: (heads * d).
 void MergeParts(const float* results, int64_t parts, int d, int heads, float* out);
 
 }  // namespace ghost

@@ -12,7 +12,7 @@ struct Sequence {
   int64_t length, past;
 };
 
-// q, k and v side by side in one matrix with odd starts, as a projection leaves them.
+// q, k and v side by side in one matrix at odd offsets, as a projection stores them.
 struct Problem {
   Problem(AttentionShape s, std::vector<Sequence> sequences_in, uint64_t seed, double size = 1)
       : shape(s), sequences(std::move(sequences_in)) {
@@ -56,7 +56,7 @@ struct Problem {
     std::vector<float> packed;
     for (int64_t t = 0; t < T; ++t) {
       packed.insert(packed.end(), view.Row(t), view.Row(t) + wide);
-      EXPECT_EQ(view.Row(t)[wide], 7.0f);  // nothing beside was touched
+      EXPECT_EQ(view.Row(t)[wide], 7.0f);  // the neighbouring columns are untouched
     }
     return packed;
   }
@@ -99,7 +99,7 @@ TEST(CausalAttention, UnequalSequencesAndGroups) {
   });
 }
 
-// Whose pasts are cut into parts.
+// Sequences whose past is split into parts.
 TEST(CausalAttention, SingleTokens) {
   ForEachTarget([] {
     ExpectSame(Problem({4, 2, 12}, {{1, 126}, {1, 127}, {1, 128}, {1, 129}, {1, 255}, {1, 600}, {1, 0}}, 5));
@@ -113,7 +113,7 @@ TEST(CausalAttention, LargeScores) {
   });
 }
 
-// One by one from an empty cache against all at once.
+// Token by token from an empty cache against all tokens at once.
 TEST(CausalAttention, StepsEqualPrefill) {
   const Problem whole({4, 2, 80}, {{150, 0}}, 7);
   const std::vector<float> expected = whole.Run(false);

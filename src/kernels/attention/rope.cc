@@ -10,7 +10,7 @@
 namespace ghost {
 namespace {
 
-constexpr int64_t kRowsPerTask = 8;  // share the powers of theta
+constexpr int64_t kRowsPerTask = 8;  // which share the powers of theta
 
 // Rows [begin, end). direction: 1 forward, -1 backward.
 void RotateRows(std::span<const int64_t> positions, int head_dim, double theta, double direction,
@@ -40,7 +40,7 @@ void Rotate(std::span<const int64_t> positions, int head_dim, double theta, doub
     RotateRows(positions, head_dim, theta, direction, begin, end, x);
   };
   const int64_t tasks = (x.rows + kRowsPerTask - 1) / kRowsPerTask;
-  // A sine and a cosine in float64 take as long as about a hundred operations on vectors.
+  // A float64 sine and cosine cost about a hundred vector operations.
   ParallelFor(tasks, task, /*work=*/x.rows * (x.cols + head_dim / 2 * 100));
 }
 

@@ -5,7 +5,7 @@
 
 namespace ghost {
 
-// Turns the pairs (i, i + half) of `heads` heads, which lie one behind the other in x, by the angles whose
+// Rotates the pairs (i, i + half) of `heads` heads, stored one after the other in x, by the angles whose
 // cosines and sines are given: (half) each.
 void RotateRow(const float* cosines, const float* sines, int64_t half, int64_t heads, float* x);
 

@@ -7,9 +7,9 @@ namespace {
 
 using Kernel = void (*)(std::span<const int64_t>, int, double, View);
 
-// `in` with rows `gap` floats apart, turned; the gaps must stay as they are.
-std::vector<float> Turn(Kernel kernel, const std::vector<int64_t>& positions, int heads, int head_dim,
-                        std::vector<float> x, int64_t gap) {
+// `in` with rows `gap` floats apart, rotated; the gaps must stay unchanged.
+std::vector<float> Rotate(Kernel kernel, const std::vector<int64_t>& positions, int heads, int head_dim,
+                          std::vector<float> x, int64_t gap) {
   const int64_t T = static_cast<int64_t>(positions.size()), cols = int64_t{heads} * head_dim;
   kernel(positions, head_dim, 10000.0, View(x.data() + 1, T, cols, cols + gap));
   return x;
@@ -23,10 +23,10 @@ TEST(ApplyRope, AgainstRef) {
       for (const int heads : {1, 3}) {
         const int64_t cols = heads * d;
         const std::vector<float> x = RandomFloats(1 + 11 * (cols + 5), rng);
-        ExpectClose(Turn(ApplyRopeRef, positions, heads, d, x, 5), Turn(ApplyRope, positions, heads, d, x, 5),
-                    2e-7);
-        ExpectClose(Turn(ApplyRopeBackwardRef, positions, heads, d, x, 5),
-                    Turn(ApplyRopeBackward, positions, heads, d, x, 5), 2e-7);
+        ExpectClose(Rotate(ApplyRopeRef, positions, heads, d, x, 5),
+                    Rotate(ApplyRope, positions, heads, d, x, 5), 2e-7);
+        ExpectClose(Rotate(ApplyRopeBackwardRef, positions, heads, d, x, 5),
+                    Rotate(ApplyRopeBackward, positions, heads, d, x, 5), 2e-7);
       }
     }
   });
@@ -44,9 +44,10 @@ TEST(ApplyRope, PairsAreHalfAHeadApart) {
 TEST(ApplyRope, PositionZeroChangesNothingAndBackwardUndoes) {
   Rng rng(2);
   const std::vector<float> x = RandomFloats(1 + 3 * 160, rng);
-  EXPECT_EQ(Turn(ApplyRope, {0, 0, 0}, 2, 80, x, 0), x);
+  EXPECT_EQ(Rotate(ApplyRope, {0, 0, 0}, 2, 80, x, 0), x);
   const std::vector<int64_t> positions = {17, 1000, 5};
-  ExpectClose(x, Turn(ApplyRopeBackward, positions, 2, 80, Turn(ApplyRope, positions, 2, 80, x, 0), 0), 3e-7);
+  ExpectClose(x, Rotate(ApplyRopeBackward, positions, 2, 80, Rotate(ApplyRope, positions, 2, 80, x, 0), 0),
+              3e-7);
 }
 
 TEST(ApplyRope, ThreadsChangeNothing) {
@@ -54,7 +55,7 @@ TEST(ApplyRope, ThreadsChangeNothing) {
   std::vector<int64_t> positions;
   for (int64_t t = 0; t < 70; ++t) positions.push_back(t * 3);
   const std::vector<float> x = RandomFloats(1 + 70 * 320, rng);
-  ExpectSameForAllThreadCounts([&] { return Turn(ApplyRope, positions, 4, 80, x, 0); });
+  ExpectSameForAllThreadCounts([&] { return Rotate(ApplyRope, positions, 4, 80, x, 0); });
 }
 
 }  // namespace

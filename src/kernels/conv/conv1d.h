@@ -14,8 +14,10 @@ struct ConvWeights {
   int width = 0;                // W, at least 1
 };
 
-// out[t][c] = SiLU(bias[c] + sum_w taps[c][w] * in[t-(W-1)+w][c]) within each sequence; what lies before its
-// first row comes from, and afterwards goes to, sequence.conv. in, out: (T, C); out must not overlap in.
+// Within each sequence:
+//   out[t][c] = SiLU(bias[c] + sum_w taps[c][w] * in[t-(W-1)+w][c])
+// Inputs before the first row are read from sequence.conv, which then receives the last inputs. in, out: (T,
+// C); out must not overlap in.
 void CausalConvSilu(ConstView in, const ConvWeights& weights, std::span<const SequenceSpan> sequences,
                     View out);
 void CausalConvSiluRef(ConstView in, const ConvWeights& weights, std::span<const SequenceSpan> sequences,

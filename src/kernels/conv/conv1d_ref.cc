@@ -10,7 +10,7 @@ void CausalConvSiluRef(ConstView in, const ConvWeights& weights, std::span<const
   const int64_t C = in.cols, W = weights.width;
   for (const SequenceSpan& sequence : sequences) {
     for (int64_t c = 0; c < C; ++c) {
-      // The column of the sequence, history first: entry W-1+t is the input of its token t.
+      // The channel's column of the sequence, history first: entry W-1+t is the input of token t.
       std::vector<float> column;
       for (int64_t w = 0; w < W - 1; ++w) column.push_back(sequence.conv[w * C + c]);
       for (int64_t t = 0; t < sequence.length; ++t) column.push_back(in.Row(sequence.begin + t)[c]);

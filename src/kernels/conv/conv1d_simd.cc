@@ -21,13 +21,13 @@ namespace hn = hwy::HWY_NAMESPACE;
 using D = hn::CappedTag<float, 16>;
 using V = hn::Vec<D>;
 
-// Lanes run over channels. taps: (W, kConvChannels), bias behind them.
+// Lanes run over channels. taps: (W, kConvChannels), followed by the bias.
 HWY_ATTR void ConvSequence(ConstView in, int64_t W, const SequenceSpan& sequence, View out, int64_t begin,
                            int64_t count, const float* taps) {
   const D d;
   const int64_t C = in.cols, L = static_cast<int64_t>(hn::Lanes(d));
   const float* bias = taps + W * kConvChannels;
-  // The row of token t of the sequence; negative t is history.
+  // The row of token t of the sequence; a negative t reads the history.
   const auto row = [&](int64_t t) {
     return (t < 0 ? sequence.conv + (W - 1 + t) * C : in.Row(sequence.begin + t)) + begin;
   };
@@ -52,7 +52,7 @@ HWY_ATTR void ConvSequence(ConstView in, int64_t W, const SequenceSpan& sequence
       out_row[c] = hn::GetLane(Silu(d, hn::Set(d, sum)));
     }
   }
-  // Ascending: a row is read before anything is written there.
+  // In ascending order: each row is read before it is overwritten.
   for (int64_t w = 0; w < W - 1; ++w) {
     const float* source = row(sequence.length - (W - 1) + w);
     float* history = sequence.conv + w * C + begin;

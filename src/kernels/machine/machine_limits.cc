@@ -56,9 +56,10 @@ double MeasureFmaOnOneThread() {
   return flops / seconds;
 }
 
-// The better of our own product and OpenBLAS, so that the figure is not just our own. The serial OpenBLAS
-// gives wrong results when called from several threads (docs/decisions.md), so it runs on one, and its rate
-// is multiplied by what more threads bring to plain arithmetic: more than it could really reach.
+// The better of our own product and OpenBLAS, so that the figure does not rest on our code alone. The serial
+// OpenBLAS gives wrong results when called from several threads (docs/decisions.md). It therefore runs on one
+// thread, and its rate is multiplied by the speed-up of plain arithmetic on all threads, which is more than
+// it could really reach.
 double MeasureGemm(double fma_flops) {
   std::vector<float> x(kSquare * kSquare, 0.5f), w(kSquare * kSquare, 0.25f), y(kSquare * kSquare);
   const WeightView weights(DType::kF32, reinterpret_cast<const std::byte*>(w.data()), kSquare, kSquare);

@@ -14,7 +14,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 HWY_ATTR double FmaLoopTarget(int64_t iterations, float* sink) {
   const hn::CappedTag<float, 16> d;
-  // Twelve different starts, or the compiler would compute equal ones once.
+  // Twelve different starts; the compiler would compute equal ones only once.
   auto a0 = hn::Set(d, 0.01f), a1 = hn::Set(d, 0.02f), a2 = hn::Set(d, 0.03f), a3 = hn::Set(d, 0.04f);
   auto a4 = hn::Set(d, 0.05f), a5 = hn::Set(d, 0.06f), a6 = hn::Set(d, 0.07f), a7 = hn::Set(d, 0.08f);
   auto a8 = hn::Set(d, 0.09f), a9 = hn::Set(d, 0.10f), a10 = hn::Set(d, 0.11f), a11 = hn::Set(d, 0.12f);

@@ -5,8 +5,8 @@
 
 namespace ghost {
 
-// `iterations` times a fixed number of independent multiply-adds; returns the floating-point operations done.
-// `sink` receives a value that depends on all of them.
+// Runs a fixed number of independent multiply-adds `iterations` times; returns the number of floating-point
+// operations. `sink` receives a value that depends on all of them.
 double FmaLoop(int64_t iterations, float* sink);
 // The sum of `count` floats, count a multiple of 256, data aligned to 64 bytes.
 float SumLoop(const float* data, int64_t count);

@@ -7,8 +7,8 @@
 namespace ghost {
 namespace {
 
-// No bounds and no comparisons: two rates measured one after the other on a busy machine, or one instrumented
-// by a sanitizer and one from a library that is not, can stand in any relation.
+// No bounds and no comparisons: the two rates are measured one after the other on a busy machine, or one of
+// them with a sanitizer and the other in a library without it, so either may be the larger.
 TEST(MachineLimits, AreAllMeasured) {
   const MachineLimits limits = MeasureMachineLimits();
   for (const auto& [name, value] : {std::pair{"fma_gflops", limits.fma_flops},

@@ -1,5 +1,5 @@
-// Products of matrices that fit the nearest caches, without packing; for the SIMD sources of this folder,
-// included once per instruction set. Large products with stored weights: matmul_simd.cc.
+// Products of matrices that fit the L1 and L2 caches, without packing. For the SIMD sources of this folder;
+// included once per instruction set. Large products with stored weights are in matmul_simd.cc.
 #if defined(GHOST_KERNELS_BLOCK_PRODUCT_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef GHOST_KERNELS_BLOCK_PRODUCT_INL_H_
 #undef GHOST_KERNELS_BLOCK_PRODUCT_INL_H_
@@ -19,25 +19,25 @@ namespace ghost {
 namespace HWY_NAMESPACE {
 namespace {
 
-// Element (i, k) of the left factor: data[i * row + k * step], so that either side may run fast.
+// Element (i, k) of the left factor is data[i * row + k * step]; either index may be the contiguous one.
 struct LeftFactor {
   const float* data;
   int64_t row, step;
 };
 
-// What of a product is needed where one factor or the result is triangular. Whole blocks are computed: what
-// lies beyond the diagonal in the same block must be there (zeros in a factor) or is overwritten.
+// Which part of a product is needed when one factor or the result is triangular. Whole blocks are computed:
+// entries beyond the diagonal in the same block are read (they must be zero in a factor) or overwritten.
 enum class Triangle {
   kNone,
-  kResult,     // out[i][j] for j <= i
-  kLeft,       // a(i, k) is zero for k > i
-  kLeftTurned  // a(i, k) is zero for k < i
+  kResult,         // out[i][j] for j <= i
+  kLeft,           // a(i, k) is zero for k > i
+  kLeftTransposed  // a(i, k) is zero for k < i
 };
 
 struct ProductShape {
   int rows, cols, depth;
   Triangle triangle = Triangle::kNone;
-  bool add = false;  // to what is in out
+  bool add = false;  // add to out instead of overwriting it
 };
 
 // kRows rows of out, kVectors vectors of columns.
@@ -77,7 +77,7 @@ HWY_INLINE void ProductRows(const ProductShape& shape, LeftFactor a, const float
   const hwy::HWY_NAMESPACE::CappedTag<float, 1> d1;
   const int lanes = static_cast<int>(hwy::HWY_NAMESPACE::Lanes(d));
   if (shape.triangle == Triangle::kResult && j >= i + kRows) return;
-  const int first = shape.triangle == Triangle::kLeftTurned ? std::min(i, shape.depth) : 0;
+  const int first = shape.triangle == Triangle::kLeftTransposed ? std::min(i, shape.depth) : 0;
   const int last = shape.triangle == Triangle::kLeft ? std::min(i + kRows, shape.depth) : shape.depth;
   a.data += i * a.row + first * a.step;
   b += first * b_row + j;
@@ -93,8 +93,8 @@ HWY_INLINE void ProductRows(const ProductShape& shape, LeftFactor a, const float
   }
 }
 
-// out[i][j] (+)= sum_k a(i, k) * b[k][j]; rows of b and out are b_row and out_row floats apart. Every sum is
-// added up in the order of k.
+// out[i][j] (+)= sum_k a(i, k) * b[k][j]; rows of b and out are b_row and out_row floats apart. Each sum is
+// accumulated in the order of k.
 HWY_ATTR void BlockProduct(const ProductShape& shape, LeftFactor a, const float* b, int64_t b_row, float* out,
                            int64_t out_row) {
   const int width =
@@ -102,7 +102,7 @@ HWY_ATTR void BlockProduct(const ProductShape& shape, LeftFactor a, const float*
   for (int j = 0; j < shape.cols; j += width) {
     const int columns = std::min(width, shape.cols - j);
     for (int i = 0; i < shape.rows;) {
-      const int left = shape.rows - i;  // eight are better done as twice four than as six and two
+      const int left = shape.rows - i;  // eight rows run faster as 4 + 4 than as 6 + 2
       if (left >= 6 && left != 8) {
         ProductRows<6>(shape, a, b, b_row, out, out_row, i, j, columns), i += 6;
       } else if (left >= 4) {

@@ -1,7 +1,7 @@
 #include "kernels/matmul/cholesky.h"
 
 #include <cblas.h>
-// After cblas.h, which makes the types its prototypes use.
+// After cblas.h, which defines the types of these prototypes.
 #include <f77blas.h>
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 namespace ghost {
 namespace {
 
-// LAPACK stores columns, we store rows: its lower triangle is our upper one, and its L L^T our U^T U.
+// LAPACK is column-major and we are row-major: its lower triangle is our upper one, its L L^T our U^T U.
 constexpr char kLower = 'L';
 
 bool Factor(double* h, blasint M) {
@@ -27,7 +27,7 @@ bool Factor(double* h, blasint M) {
 bool FactorInverse(std::span<double> h, int64_t M) {
   GHOST_CHECK(static_cast<int64_t>(h.size()) == M * M);
   for (int64_t m = 0; m < M; ++m) {
-    if (!std::isfinite(h[static_cast<size_t>(m * M + m)])) return false;  // dpotrf may call NaN a success
+    if (!std::isfinite(h[static_cast<size_t>(m * M + m)])) return false;  // dpotrf may report success for NaN
   }
   auto order = static_cast<blasint>(M);
   if (M == 0) return true;

@@ -11,11 +11,11 @@ namespace {
 
 constexpr int64_t kDotWeightsPerTask = 64;  // rows of w
 constexpr int64_t kSerialPanels = 4;
-constexpr int64_t kBlocksPerThread = 4;  // enough rows for threads to take whole blocks and never wait
+constexpr int64_t kBlocksPerThread = 4;  // with so many rows threads process whole blocks and never wait
 
 int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-// K = 0: what is left of the sum.
+// K = 0: the sum is empty, only bias and accumulation remain.
 void StoreEmptySum(View y, const MatMulOptions& options) {
   for (int64_t t = 0; t < y.rows; ++t) {
     for (int64_t o = 0; o < y.cols; ++o) {

@@ -12,8 +12,8 @@ namespace ghost {
 namespace {
 
 constexpr int64_t kStripFloats = 2 << 20;  // of transposed weights: they stay in the last-level cache
-constexpr int64_t kLine = 16;              // rows turned at a time: one cache line of the transposed row
-constexpr int kTurnedSlot = 2, kWidenSlot = 4;
+constexpr int64_t kLine = 16;              // rows transposed at a time: one cache line of the transposed row
+constexpr int kTransposedSlot = 2, kWidenSlot = 4;
 constexpr int64_t kOuterBlock = 64, kOuterColumns = 4 * kTileWeights;  // of dw: a piece of parallel work
 constexpr int64_t kOuterRows = 1024;  // of dy at a time: a block's columns stay in the second-level cache
 
@@ -62,9 +62,9 @@ void MatMulTransposed(ConstView dy, WeightView w, View dx) {
   const int64_t strip = std::clamp<int64_t>(kStripFloats / std::max<int64_t>(K, 1), 1, O);
   for (int64_t o = 0; o < O; o += strip) {
     const int64_t rows = std::min(strip, O - o);
-    float* turned = ThreadScratch(kTurnedSlot, rows * K);
-    TransposeWeights(w.Rows(o, rows), turned);
-    MatMul(dy.Cols(o, rows), AsWeights(turned, K, rows), dx, {.accumulate = o > 0});
+    float* transposed = ThreadScratch(kTransposedSlot, rows * K);
+    TransposeWeights(w.Rows(o, rows), transposed);
+    MatMul(dy.Cols(o, rows), AsWeights(transposed, K, rows), dx, {.accumulate = o > 0});
   }
 }
 
@@ -76,9 +76,9 @@ void OuterAccumulate(ConstView dy, ConstView x, View dw) {
   const int64_t across = CeilDiv(K, kOuterColumns);
   for (int64_t t = 0; t < T; t += strip) {
     const int64_t rows = std::min(strip, T - t);
-    float* turned = ThreadScratch(kTurnedSlot, rows * K);
-    Transpose(x.Rows(t, rows), turned);
-    // A block of dw per piece: its columns of dy lie t by t as they are, which is how MatMulTile wants them.
+    float* transposed = ThreadScratch(kTransposedSlot, rows * K);
+    Transpose(x.Rows(t, rows), transposed);
+    // One block of dw per task: its columns of dy are already stored t by t, the layout MatMulTile needs.
     const auto block = [&](int64_t piece) {
       const int64_t o = piece / across * kOuterBlock, k = piece % across * kOuterColumns;
       const ConstView columns = dy.Rows(t, rows).Cols(o, std::min(kOuterBlock, O - o));
@@ -87,7 +87,7 @@ void OuterAccumulate(ConstView dy, ConstView x, View dw) {
       PackColumns(columns, packed);
       for (int64_t begin = k; begin < std::min(K, k + kOuterColumns); begin += kTileWeights) {
         const int64_t end = std::min({K, k + kOuterColumns, begin + kTileWeights});
-        MatMulTile(packed, AsWeights(turned, K, rows), out, {.accumulate = true}, begin, end,
+        MatMulTile(packed, AsWeights(transposed, K, rows), out, {.accumulate = true}, begin, end,
                    ThreadScratch(1, TileScratchFloats()));
       }
     };

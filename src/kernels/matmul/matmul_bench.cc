@@ -1,5 +1,5 @@
-// Matrix products: ours against the serial OpenBLAS and, if it is installed, oneDNN; and the decoding of a
-// mamba2-130m-shaped stack of weights.
+// Speed of matrix products: ours against the serial OpenBLAS and, if installed, oneDNN; and of decoding with
+// a stack of weights of mamba2-130m's shape.
 //   build/src/kernels/matmul_bench
 #include <benchmark/benchmark.h>
 #include <cblas.h>
@@ -49,7 +49,7 @@ void BM_Ghost(benchmark::State& bench) {
   SetRate(bench, p.Flops());
 }
 
-// Tiles of 512 x 256 outputs, each one serial sgemm.
+// Tiles of 512 x 256 outputs, one serial sgemm each.
 void BM_OpenBlas(benchmark::State& bench) {
   Product p(bench.range(0), bench.range(1), bench.range(2));
   SetThreads(static_cast<int>(bench.range(3)));
@@ -68,7 +68,7 @@ void BM_OpenBlas(benchmark::State& bench) {
 }
 
 #ifdef GHOST_BENCH_DNNL
-// The same tiles through dnnl_sgemm. Run with OMP_NUM_THREADS=1: the library would start threads of its own.
+// The same tiles through dnnl_sgemm. Run with OMP_NUM_THREADS=1, or the library starts its own threads.
 void BM_Dnnl(benchmark::State& bench) {
   Product p(bench.range(0), bench.range(1), bench.range(2));
   SetThreads(static_cast<int>(bench.range(3)));
@@ -84,7 +84,7 @@ void BM_Dnnl(benchmark::State& bench) {
   SetRate(bench, p.Flops());
 }
 
-// oneDNN's matmul primitive over the whole matrix with weights it has packed once; one thread.
+// oneDNN's matmul primitive over the whole matrix, with weights packed once beforehand; one thread.
 void BM_DnnlPacked(benchmark::State& bench) {
   Product p(bench.range(0), bench.range(1), bench.range(2));
   using dnnl::memory;
@@ -120,8 +120,8 @@ void PrefillShapes(benchmark::internal::Benchmark* b, std::vector<int64_t> threa
   }
 }
 
-// Arguments: rows, threads, type. All projections and the head of mamba2-130m, one after the other: 129 M
-// weights.
+// Arguments: rows, threads, type. Multiplies by all projections and the head of mamba2-130m,
+// 129 M weights in total.
 void BM_DecodeStack(benchmark::State& bench) {
   const int64_t T = bench.range(0), layers = 24, M = 768, R = 1536, rows_in = 3352, V = 50288;
   const DType dtype = static_cast<DType>(bench.range(2));

@@ -25,7 +25,6 @@ using V = hn::Vec<D>;
 HWY_INLINE int64_t NumLanes() { return static_cast<int64_t>(hn::Lanes(D())); }
 
 // ---- Lanes over k: few rows of x
-// -------------------------------------------------------------------------------
 
 HWY_INLINE void StoreDot(float sum, View y, const MatMulOptions& options, int64_t t, int64_t o) {
   float* out = y.Row(t) + o;
@@ -33,8 +32,8 @@ HWY_INLINE void StoreDot(float sum, View y, const MatMulOptions& options, int64_
   *out = options.accumulate ? *out + sum : sum;
 }
 
-// kRows rows of x times one row of w, two sums each: at one row of x the additions of a single sum would wait
-// for each other.
+// kRows rows of x times one row of w, with two accumulators per row: with a single row of x and one
+// accumulator, every addition would wait for the previous one.
 template <int kRows, DType kType>
 HWY_INLINE void DotRow(ConstView x, StoredRow<kType> w, View y, const MatMulOptions& options, int64_t o) {
   const D d;
@@ -143,7 +142,6 @@ void MatMulDotsTarget(ConstView x, WeightView w, View y, const MatMulOptions& op
 }
 
 // ---- Lanes over t: panels of x
-// ---------------------------------------------------------------------------------
 
 int64_t PanelRowsTarget() { return 2 * NumLanes(); }
 
@@ -185,7 +183,7 @@ HWY_ATTR void PackColumnsTarget(ConstView x, float* packed) {
   }
 }
 
-// Rows of w that will be needed after the current ones, to be fetched from memory meanwhile. Null: none.
+// The rows of w needed after the current ones, prefetched meanwhile. Null: none.
 struct NextRows {
   const std::byte* w = nullptr;
   int64_t stride = 0;
@@ -193,8 +191,9 @@ struct NextRows {
 };
 constexpr int64_t kFetchStep = 16;
 
-// sums[r][t] (+)= sum_k w[r][k] * panel[k][t] for kRows rows of w, `depth` values of k and kVectors vectors
-// of t. A panel of one vector sums even and odd k apart, or the additions would wait for each other.
+// For kRows rows of w, `depth` values of k and kVectors vectors of t:
+//   sums[r][t] (+)= sum_k w[r][k] * panel[k][t]
+// A panel of one vector sums even and odd k separately, so that additions need not wait for each other.
 template <int kRows, int kVectors>
 HWY_INLINE void TileStep(const std::byte* HWY_RESTRICT w, int64_t w_stride, const float* HWY_RESTRICT panel,
                          int64_t depth, bool first, float* HWY_RESTRICT sums, int64_t sums_stride,
@@ -242,8 +241,8 @@ HWY_INLINE void TileStep(const std::byte* HWY_RESTRICT w, int64_t w_stride, cons
   });
 }
 
-// All `rows` rows of a piece of w times one panel. `next` is what to fetch during the first six rows, its
-// next six rows come with the next six, as long as they end before next_end.
+// Multiplies all `rows` rows of a piece of w by one panel. The first six rows also prefetch the first six
+// rows of `next`, the second six rows the following six, and so on up to next_end.
 template <int kVectors>
 HWY_ATTR void TilePanel(const std::byte* w, int64_t w_stride, int64_t rows, const float* panel, int64_t depth,
                         bool first, float* sums, int64_t sums_stride, NextRows next,
@@ -275,13 +274,13 @@ HWY_ATTR void TransposeRowsTarget(ConstView in, float* out, int64_t stride) {
   TransposeBlock(in.data, in.stride, in.rows, in.cols, out, stride);
 }
 
-constexpr int64_t kSumsStride = kMaxTileRows + 16;  // an odd number of cache lines, see ssm_scan_simd.cc
+constexpr int64_t kSumsStride = kMaxTileRows + 16;  // an odd number of cache lines, see simd/row_stride.h
 constexpr int64_t kWideStride = kTileDepth + 16;
 constexpr int64_t kMaxDirectRows = 64;
 
 int64_t TileScratchFloatsTarget() { return kTileWeights * (kSumsStride + kWideStride); }
 
-// y[t][o] = sums[o][t] and what the options ask for.
+// y[t][o] = sums[o][t], plus the terms that the options request.
 HWY_ATTR void StoreTile(const float* sums, View y, const MatMulOptions& options, int64_t begin,
                         int64_t rows) {
   const int64_t T = y.rows;
@@ -331,8 +330,8 @@ HWY_ATTR void MatMulTileTarget(const float* packed, WeightView w, View y, const 
       piece = reinterpret_cast<const std::byte*>(wide);
       piece_stride = kWideStride * 4;
     }
-    // During the first panel the weights needed next are fetched: straight from memory the following rows,
-    // otherwise the following piece of the same rows.
+    // The first panel also prefetches the weights needed next: the following rows if weights come straight
+    // from memory, else the following piece of the same rows.
     NextRows next;
     if (direct && begin + 6 < w.rows) {
       next = {w.Row(begin + 6) + k * 4, row_bytes, kFetchStep * 4};

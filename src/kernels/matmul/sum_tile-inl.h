@@ -1,5 +1,5 @@
-// Sums of a small product in registers, for the SIMD sources of this folder; included once per instruction
-// set.
+// The accumulators of a small matrix product, held in registers. For the SIMD sources of this folder;
+// included once per instruction set.
 #if defined(GHOST_KERNELS_SUM_TILE_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef GHOST_KERNELS_SUM_TILE_INL_H_
 #undef GHOST_KERNELS_SUM_TILE_INL_H_
@@ -14,8 +14,8 @@ namespace ghost {
 namespace HWY_NAMESPACE {
 namespace {
 
-// kRows x 2 vectors, kRows at most 6: twelve sums leave four of AVX2's registers for the factors. Named, not
-// an array, which compilers like to keep in memory.
+// kRows x 2 vectors, kRows at most 6: twelve sums leave four of AVX2's registers for the factors. Separate
+// members instead of an array, because compilers tend to keep arrays in memory.
 template <class D, int kRows>
 class SumTile {
  public:
@@ -27,7 +27,7 @@ class SumTile {
         hwy::HWY_NAMESPACE::Zero(d);
   }
 
-  // body(row, first vector, second vector); rows are known when compiling.
+  // Calls body(row, first vector, second vector); the row is a compile-time constant.
   template <class Body>
   HWY_INLINE void ForEachRow(const Body& body) {
     body(0, a00_, a01_);

@@ -9,9 +9,8 @@ namespace ghost {
 void RmsNorm(ConstView x, const float* weight, float eps, View out);
 void RmsNormRef(ConstView x, const float* weight, float eps, View out);
 
-// Gate first, y * SiLU(z), then the norm with the mean taken over each of `groups` equal parts of a row (1 =
-// over the whole row). y, z, out: (T, R); z usually is a strided view into the input projection. out may be
-// y.
+// Gates first, y * SiLU(z), then normalises with the mean over each of `groups` equal parts of a row (1: the
+// whole row). y, z, out: (T, R); z usually is a strided view into the input projection. out may be y.
 void GatedRmsNorm(ConstView y, ConstView z, const float* weight, float eps, int groups, View out);
 inline void GatedRmsNorm(View y, ConstView z, const float* weight, float eps, int groups) {
   GatedRmsNorm(y, z, weight, eps, groups, y);

@@ -26,8 +26,8 @@ bool SameShape(ConstView a, ConstView b) { return a.rows == b.rows && a.cols == 
 constexpr int64_t kRowsPerPiece = 64;
 constexpr int kPartsSlot = 2;  // on the calling thread
 
-// body(t, sums) for every row, where `sums` (cols) starts as zeros in every piece of kRowsPerPiece rows; then
-// totals += the pieces' sums, in their order. Without totals, sums is null.
+// Calls body(t, sums) for every row; `sums` (cols) starts as zeros in every piece of kRowsPerPiece rows. Then
+// adds the sums of all pieces to `totals`, in order. If `totals` is null, `sums` is null too.
 template <class Body>
 void ForEachRowSumming(int64_t T, int64_t cols, int64_t work, float* totals, const Body& body) {
   if (!totals) return ForEachRow(T, work, [&](int64_t t) { body(t, nullptr); });

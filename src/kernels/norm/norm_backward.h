@@ -5,10 +5,11 @@
 
 namespace ghost {
 
-// dx += gradient of RmsNorm(x, weight) whose output has gradient dy: with rho = sqrt(mean(x^2) + eps),
-//   dx[m] += (weight[m] * dy[m] - x[m] / rho * mean(weight * dy * x / rho)) / rho.   x, dy, dx: (T, M)
-//   dweight[m] += sum_t dy[m] * x[m] / rho;  dweight: (M), null where it is not wanted
-// Sums over t are taken over pieces of 64 rows first, so they do not depend on the number of threads.
+// Adds the gradient of RmsNorm(x, weight), whose output has gradient dy. With rho = sqrt(mean(x^2) + eps):
+//   dx[m]      += (weight[m] * dy[m] - x[m] / rho * mean(weight * dy * x / rho)) / rho
+//   dweight[m] += sum_t dy[m] * x[m] / rho
+// x, dy, dx: (T, M); dweight: (M), null if not needed. Sums over t are taken over pieces of 64 rows first, so
+// they do not depend on the number of threads.
 void RmsNormBackward(ConstView x, const float* weight, float eps, ConstView dy, View dx,
                      float* dweight = nullptr);
 
@@ -16,7 +17,7 @@ void RmsNormBackward(ConstView x, const float* weight, float eps, ConstView dy, 
 // dout: overwrites dy and dz, adds to dweight. All (T, R); dy may be dout.
 struct GatedNormGradients {
   View y, z;
-  float* weight = nullptr;  // (R), added to; null where it is not wanted
+  float* weight = nullptr;  // (R), added to; null if not needed
 };
 void GatedRmsNormBackward(ConstView y, ConstView z, const float* weight, float eps, int groups,
                           ConstView dout, const GatedNormGradients& gradients);

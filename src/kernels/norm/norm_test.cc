@@ -53,14 +53,15 @@ TEST(GatedRmsNorm, EverySizeAgainstRef) {
   });
 }
 
-// One value per row, normalised away only in sign and weight: compares SiLU itself over its whole range.
+// One value per row, of which the norm leaves only sign and weight: compares SiLU itself
+// over its whole range.
 TEST(GatedRmsNorm, GateAccuracy) {
   const int64_t T = 4001;
   std::vector<float> y(T, 1.0f), z(T), expected(T);
   for (int64_t t = 0; t < T; ++t) z[static_cast<size_t>(t)] = static_cast<float>(t - 2000) * 0.05f;
   const float weight = 1.0f;
   ForEachTarget([&] {
-    // A huge eps turns the norm into a division by 1e8, which keeps relative errors.
+    // A huge eps makes the norm a division by 1e8, which preserves relative errors.
     std::vector<float> actual = y;
     GatedRmsNorm(View(actual.data(), T, 1), ConstView(z.data(), T, 1), &weight, 1e16f, 1);
     for (int64_t t = 0; t < T; ++t) {

@@ -1,4 +1,4 @@
-// Rows of a table: of a stored one as float32 (the embedding), or of another matrix.
+// Copies rows of a table: of stored weights as float32 (the embedding), or of another matrix.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@
 
 namespace ghost {
 
-// out[t] = table[ids[t]], widened exactly;  table: (V, M), out: (T, M). Every id must be in [0, V): ids come
-// from outside, so the caller has turned a bad one into an Error.
+// out[t] = table[ids[t]], widened exactly;  table: (V, M), out: (T, M). Every id must be in [0, V): the
+// caller has already rejected bad ids with an Error.
 void GatherRows(WeightView table, std::span<const int32_t> ids, View out);
 
 // to = from;  both (T, M).

@@ -1,4 +1,4 @@
-// The gradient of gather.h: the embedding's.
+// The gradient of gather.h, i.e. of the embedding.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 namespace ghost {
 
 // table[ids[t]] += rows[t] for every t, in the order of t.  rows: (T, M), table: (V, M). Every id must be in
-// [0, V). Columns are the pieces of parallel work, so results do not depend on the number of threads.
+// [0, V). Work is split by columns, so results do not depend on the number of threads.
 void ScatterAddRows(std::span<const int32_t> ids, ConstView rows, View table);
 
 }  // namespace ghost

@@ -9,7 +9,7 @@
 
 namespace ghost {
 
-// Phi(x). By erfc, which keeps the digits that 1 + erf loses on the left.
+// Phi(x), by erfc, which keeps the digits that 1 + erf loses for negative x.
 inline double NormalCdfRef(double x) { return 0.5 * std::erfc(-x * 0.70710678118654752440); }
 inline double GeluRef(double x) { return x * NormalCdfRef(x); }
 // d gelu(x) / dx; the factor is 1 / sqrt(2 pi).

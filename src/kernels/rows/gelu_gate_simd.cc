@@ -1,7 +1,8 @@
-// With a = |x| the left tail of the normal distribution is Phi(-a) = exp(-a^2 / 2) * r(a), where r (Mills'
-// ratio over sqrt(2 pi)) falls smoothly from 1/2 like 1/a. So r(a) = q(s) / (a + 4) with s = (a - 4) / (a +
-// 4) in [-1, 1) and a polynomial q of degree 9, fitted to the least relative error on [0, 14]: 8e-9,
-// and 2.6e-8 with coefficients rounded to float32. From 14.5 on the exponential is 0 in float32.
+// Vectorised gated GELU. With a = |x|, the left tail of the normal distribution is Phi(-a) = exp(-a^2 / 2) *
+// r(a), where r (Mills' ratio over sqrt(2 pi)) falls smoothly from 1/2 like 1/a. So
+//   r(a) = q(s) / (a + 4) with s = (a - 4) / (a + 4) in [-1, 1)
+// and a polynomial q of degree 9, fitted to the least relative error on [0, 14]: 8e-9, and 2.6e-8 with
+// coefficients rounded to float32. From 14.5 on the exponential is 0 in float32.
 #include "kernels/rows/gelu_gate_simd.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -20,9 +21,9 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// exp(-a^2 / 2). Rounding the square alone would cost 2^-25 a^2, up to 100 units in the last place: what it
-// takes away is put back as a factor. The square of the upper half of a's bits is exact, so this needs no
-// fused multiplication.
+// exp(-a^2 / 2). Rounding the square alone would cost 2^-25 a^2, up to 100 units in the last place, so the
+// rounding error is multiplied back in as a factor. The square of the upper half of a's bits is exact, so
+// this needs no fused multiply-add.
 template <class D, class V>
 HWY_INLINE V HalfSquareExp(D d, V a) {
   const hn::RebindToUnsigned<D> du;
@@ -33,7 +34,7 @@ HWY_INLINE V HalfSquareExp(D d, V a) {
   return hn::MulAdd(hn::Mul(hn::Set(d, -0.5f), rest), e, e);
 }
 
-// Phi(x), and exp(-x^2 / 2) on the way. NaN gives some finite values: x is a factor later.
+// Phi(x), and exp(-x^2 / 2), which it needs anyway. For NaN both are finite; x itself is a factor later.
 template <class D, class V>
 HWY_INLINE V NormalCdf(D d, V x, V& bell) {
   const V a = hn::Min(hn::Abs(x), hn::Set(d, 15.0f)), four = hn::Set(d, 4.0f);

@@ -1,4 +1,4 @@
-// What evaluation asks of a row of logits.
+// Log-softmax and argmax of a row of logits, for evaluation.
 #pragma once
 
 #include <cstdint>

@@ -13,11 +13,11 @@ double SoftmaxCrossEntropyBackward(std::span<float> logits, int32_t target, floa
   const double log_sum = LogSumExp(logits);
   float& wanted = logits[static_cast<size_t>(target)];
   const double loss = log_sum - wanted;
-  // Float32 cannot hold log_sum; what rounding takes away goes into the factor.
+  // Float32 cannot hold log_sum exactly; its rounding error goes into the factor.
   const auto shift = static_cast<float>(log_sum);
   const auto factor = static_cast<float>(scale * std::exp(shift - log_sum));
   ScaledExpRow(logits.data(), shift, factor, static_cast<int64_t>(logits.size()));
-  // Not by subtracting scale from the row's entry: near certainty the two would cancel.
+  // Not computed by subtracting scale from the entry: the two would cancel when the probability is near 1.
   wanted = static_cast<float>(scale * std::expm1(-loss));
   return loss;
 }

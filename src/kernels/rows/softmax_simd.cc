@@ -45,13 +45,13 @@ HWY_ATTR double SumExpTarget(const float* values, float max, int64_t count) {
   alignas(64) float block[kBlock];
   for (int64_t i = 0; i < count; i += kBlock) {
     const int64_t n = std::min(kBlock, count - i);
-    if (n < kBlock) {  // pad with what contributes nothing
+    if (n < kBlock) {  // pad with values that add nothing
       std::fill(std::copy_n(values + i, n, block), block + kBlock, -std::numeric_limits<float>::infinity());
     }
     const float* source = n < kBlock ? block : values + i;
     for (int64_t j = 0; j < kBlock; j += L) {
-      // Exp wants finite arguments, below -200 it gives 0 all the same; it also gives 0 for NaN, which must
-      // not go unnoticed here.
+      // Exp needs finite arguments; below -200 it returns 0 anyway. It also returns 0 for NaN, which
+      // must stay visible here.
       const V low = hn::Set(d, -200.0f);
       V v = hn::Sub(hn::LoadU(d, source + j), top);
       v = hn::IfThenElse(hn::Lt(v, low), low, v);

@@ -1,5 +1,5 @@
 // Speed of the scan: ns per token and head with and without statistics, and GB/s of decoding. Each figure is
-// the best of many short repeats, which survives other work on the machine.
+// the best of many short repeats, so other work on the machine affects it little.
 //   build/src/kernels/scan_bench
 #include <benchmark/benchmark.h>
 

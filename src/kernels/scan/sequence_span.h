@@ -1,15 +1,15 @@
-// How sequences lie in a batch. The rows of all sequences stand one below the other in every activation
-// matrix, so that matrix products see one tall matrix; convolution and scan take the sequences one by one.
+// Where the sequences of a batch are. Every activation matrix holds the rows of all sequences one after the
+// other, so that matrix products see one tall matrix; convolution and scan process the sequences one by one.
 #pragma once
 
 #include <cstdint>
 
 namespace ghost {
 
-// Tokens [begin, begin + length) of the batch belong to one sequence, whose running state lives in the two
-// buffers (updated in place). Decoding is length 1; a prompt, or a piece of one, is longer. A sequence
-// without `state` starts from `start`, which stays as it is, and where it ends is forgotten; no other
-// sequence of the batch may have `start` as its state.
+// Tokens [begin, begin + length) of the batch belong to one sequence, whose running state is in the two
+// buffers (updated in place). Decoding has length 1; a prompt, or a piece of one, is longer. If `state` is
+// null, the sequence starts from `start`, which is not modified, and its final state is discarded; no other
+// sequence of the batch may use `start` as its state.
 struct SequenceSpan {
   int64_t begin = 0;
   int64_t length = 0;

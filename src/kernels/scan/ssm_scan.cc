@@ -36,8 +36,8 @@ GroupLayout CheckInput(const ScanInput& in, const View& y) {
   return layout;
 }
 
-// The state of one head for a sequence that keeps none: small enough to stay in this core's cache, so the
-// state it starts from is read once and nothing is written back to memory.
+// The state of one head for a sequence that keeps none. It is small enough to stay in this core's cache, so
+// the initial state is read once and nothing is written back to memory.
 float* CopyStart(const float* start, int64_t offset, int64_t floats) {
   float* state = ThreadScratch(1, floats);
   if (start == nullptr) {
@@ -54,7 +54,7 @@ HeadScan MakeHeadScan(const ScanInput& in, const View& y, const ScanStats* stats
   const SequenceSpan& sequence = in.sequences[static_cast<size_t>(item / H)];
   const int h = static_cast<int>(item % H);
   const size_t g = static_cast<size_t>(h / layout.heads_per_group);
-  // Heads before h: whole groups own heads_per_group runs of N_g channels each.
+  // Channels of the heads before h: each group before it has heads_per_group heads of N_g channels.
   int64_t channels = int64_t{layout.heads_per_group} * in.group_begin[g];
   const int N = in.group_begin[g + 1] - in.group_begin[g];
   channels += int64_t{h % layout.heads_per_group} * N;

@@ -1,7 +1,7 @@
-// The selective state-space recurrence: eq. 2 and 3, the heart of a Mamba2 block.
+// The selective state-space recurrence: eq. 2 and 3, the core of a Mamba2 block.
 //
-// The state of a head is kept as (N, P), not (P, N) as in the paper and in other runtimes: vector lanes then
-// run over P, which never changes, and a pruned N of 61 is as efficient per channel as 64.
+// The state of a head is stored as (N, P), not (P, N) as in the paper and in other runtimes. Vector lanes
+// then run over P, which never changes, and a pruned N of 61 is as efficient per channel as 64.
 #pragma once
 
 #include <span>
@@ -11,10 +11,10 @@
 
 namespace ghost {
 
-// Saliency sums, filled while the scan runs. Rows are (sequence, head) so that threads never share one and
-// the final sum over rows has a fixed order (docs/decisions.md); columns are the state channels of the head's
-// group, padded to max N_g. Float32 within at most 256 tokens, float64 beyond. Values are added to what is
-// there.
+// Saliency sums, accumulated while the scan runs. There is one row per (sequence, head), so that threads
+// never share a row and the final sum over rows has a fixed order (docs/decisions.md). Columns are the state
+// channels of the head's group, padded to max N_g. Sums are float32 within at most 256 tokens and float64
+// beyond. Values are added to the existing ones.
 struct ScanStats {
   double* output_energy =
       nullptr;  // (sequences * H, max N_g): += sum_t sum_p (state_t[n][p] * C_t[n])^2  (eq. 4)
@@ -35,11 +35,11 @@ struct ScanInput {
   std::span<const SequenceSpan> sequences;
 };
 
-// For every sequence and head h of group g = h / (H/G), from the state the sequence carries:
-//   state[n][p] <- exp(dt * a[h]) * state[n][p] + dt * x[p] * b[n];   y[p] = sum_n state[n][p] * c[n] + d[h]
-//   * x[p].
-// y: (T, H*P), must not overlap the inputs. `stats` may be null. N_g may be any number, also 0 (then y = d *
-// x).
+// For every sequence and head h of group g = h / (H/G), from the sequence's current state:
+//   state[n][p] <- exp(dt * a[h]) * state[n][p] + dt * x[p] * b[n]
+//   y[p] = sum_n state[n][p] * c[n] + d[h] * x[p]
+// y: (T, H*P), must not overlap the inputs. `stats` may be null. N_g may be any number,
+// also 0 (then y = d * x).
 void SsmScan(const ScanInput& in, View y, const ScanStats* stats = nullptr);
 void SsmScanRef(const ScanInput& in, View y, const ScanStats* stats = nullptr);
 

@@ -14,7 +14,7 @@ constexpr int kPartsSlot = 2, kGroupsSlot = 3;  // on the calling thread; kernel
 
 constexpr int64_t kGramFloats = kScanChunk * kScanChunk;
 
-// Where the heads' states lie, and which columns of b and c they read.
+// Where the states of a head are, and which columns of b and c it reads.
 struct HeadLayout {
   int N = 0;
   int first = 0;       // column of b and c
@@ -40,7 +40,7 @@ int64_t StateFloats(const std::vector<HeadLayout>& heads, const ScanInput& in) {
 
 int64_t NumSequences(const ScanInput& in) { return static_cast<int64_t>(in.sequences.size()); }
 
-// L, after checking that the sequences lie as the header promises.
+// Returns L, after checking that the sequences are laid out as the header promises.
 int64_t SequenceLength(const ScanInput& in) {
   GHOST_CHECK(!in.sequences.empty());
   const int64_t L = in.sequences[0].length;
@@ -54,7 +54,7 @@ int64_t SequenceLength(const ScanInput& in) {
 
 int64_t NumChunks(int64_t length) { return (length + kScanChunk - 1) / kScanChunk; }
 
-// What the heads of a chunk share, for every chunk: gram and turned c of each group.
+// The data that the heads of a chunk share, for every chunk: gram and transposed c of each group.
 class GroupParts {
  public:
   GroupParts(const ScanInput& in, int64_t length, float* memory)
@@ -76,7 +76,7 @@ class GroupParts {
     group.b = in_.b.Row(begin) + first, group.b_stride = in_.b.stride;
     group.c = in_.c.Row(begin) + first, group.c_stride = in_.c.stride;
     group.gram = part + g * kGramFloats;
-    group.turned_c = part + (Groups() * kScanChunk + first) * kScanChunk;
+    group.transposed_c = part + (Groups() * kScanChunk + first) * kScanChunk;
     return group;
   }
 
@@ -100,7 +100,7 @@ class GroupParts {
   float* memory_;
 };
 
-// Channels of a group whose gradients are one piece of work.
+// Channels of a group whose gradients are computed as one task.
 struct ChannelBlock {
   int group, first, count;
 };
@@ -115,7 +115,7 @@ std::vector<ChannelBlock> BlocksOf(const ScanInput& in) {
   return blocks;
 }
 
-// The way back over all chunks, last one first. Items are (sequence, head) or (sequence, channel block).
+// The backward pass over all chunks, last one first. Tasks are (sequence, head) or (sequence, channel block).
 class WayBack {
  public:
   WayBack(const ScanInput& in, const float* chunk_states, ConstView dy, const ScanGradients& gradients)
@@ -129,7 +129,7 @@ class WayBack {
         blocks_(BlocksOf(in)),
         groups_(in, length_, ThreadScratch(kGroupsSlot, GroupParts::Floats(in, length_))),
         states_(StateFloats(heads_, in)),
-        turned_(states_ / in.head_dim * kScanChunk),
+        transposed_(states_ / in.head_dim * kScanChunk),
         parts_(ThreadScratch(kPartsSlot, count_ * PartFloats())),
         da_(static_cast<size_t>(count_ * in.num_heads), 0.0),
         dd_(da_) {
@@ -155,13 +155,13 @@ class WayBack {
   }
 
  private:
-  // Per sequence: the heads' shares of dgram, of turned db and of turned dc, then gamma.
+  // Per sequence: the heads' contributions to dgram, to transposed db and to transposed dc, then gamma.
   int64_t PartFloats() const {
-    return in_.num_heads * kGramFloats + 2 * turned_ + (states_ + 15) / 16 * 16;  // keeps them aligned
+    return in_.num_heads * kGramFloats + 2 * transposed_ + (states_ + 15) / 16 * 16;  // keeps them aligned
   }
   float* Grams(int64_t s) const { return parts_ + s * PartFloats(); }
-  float* Turned(int64_t s) const { return Grams(s) + in_.num_heads * kGramFloats; }
-  float* Gammas(int64_t s) const { return Turned(s) + 2 * turned_; }
+  float* Transposed(int64_t s) const { return Grams(s) + in_.num_heads * kGramFloats; }
+  float* Gammas(int64_t s) const { return Transposed(s) + 2 * transposed_; }
 
   int HeadsOfGroup() const { return in_.num_heads / groups_.Groups(); }
 
@@ -181,8 +181,8 @@ class WayBack {
     work.dx = gradients_.x.Row(begin) + h * P, work.dx_stride = gradients_.x.stride;
     work.ddt = gradients_.dt.Row(begin) + h, work.ddt_stride = gradients_.dt.stride;
     work.dgram = Grams(s) + h * kGramFloats;
-    work.turned_db = Turned(s) + head.before * kScanChunk;
-    work.turned_dc = work.turned_db + turned_;
+    work.transposed_db = Transposed(s) + head.before * kScanChunk;
+    work.transposed_dc = work.transposed_db + transposed_;
     work.da = &da_[static_cast<size_t>(item)], work.dd = &dd_[static_cast<size_t>(item)];
     return work;
   }
@@ -198,14 +198,15 @@ class WayBack {
     work.first = block.first, work.count = block.count;
     work.heads = HeadsOfGroup();
     work.dgram = Grams(s) + h * kGramFloats, work.dgram_stride = kGramFloats;
-    work.turned_db = Turned(s) + head.before * kScanChunk, work.turned_stride = head.N * kScanChunk;
-    work.turned_dc = work.turned_db + turned_;
+    work.transposed_db = Transposed(s) + head.before * kScanChunk,
+    work.transposed_stride = head.N * kScanChunk;
+    work.transposed_dc = work.transposed_db + transposed_;
     work.db = gradients_.b.Row(begin) + head.first, work.db_stride = gradients_.b.stride;
     work.dc = gradients_.c.Row(begin) + head.first, work.dc_stride = gradients_.c.stride;
     return work;
   }
 
-  // sums: (sequences, H), added up in the order of sequences.
+  // sums: (sequences, H), added in the order of sequences.
   void SumSequences(const std::vector<double>& sums, float* out) const {
     for (int h = 0; h < in_.num_heads; ++h) {
       double total = 0;
@@ -222,7 +223,7 @@ class WayBack {
   std::vector<HeadLayout> heads_;
   std::vector<ChannelBlock> blocks_;
   GroupParts groups_;
-  int64_t states_, turned_;  // floats of a sequence
+  int64_t states_, transposed_;  // floats of a sequence
   float* parts_;
   std::vector<double> da_, dd_;  // (sequences, H)
 };

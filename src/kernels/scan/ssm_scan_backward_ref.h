@@ -1,4 +1,4 @@
-// The specification of ssm_scan_backward.h: every state kept, scalar, for float and for double.
+// The specification of ssm_scan_backward.h: scalar, keeping every state, for float and for double.
 #pragma once
 
 #include <cmath>

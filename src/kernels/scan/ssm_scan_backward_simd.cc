@@ -1,14 +1,20 @@
-// Inside a chunk the recurrence is unrolled into products of small matrices. With xs_s = dt_s x_s, the decay
-// L_ts = prod_{s<r<=t} exp(dt_r a), e_t = that from before the chunk to t, f_s = that from s to the chunk's
-// end, S the state before the chunk and gamma = dL/dstate after it:
-//   y_t = sum_{s<=t} L_ts (c_t . b_s) xs_s + e_t c_t S
-// and therefore
-//   dxs_s = sum_{t>=s} L_ts (c_t . b_s) dy_t + f_s b_s gamma
-//   dG_ts = L_ts (dy_t . xs_s), summed over heads before it meets b and c: dc = dG b, db = dG^T c,
-//   and through the states: dc_t += e_t S dy_t, db_s += f_s gamma xs_s
-//   dL/dS = (e of the last token) gamma + sum_t e_t c_t dy_t
-// The exponent of decay r takes part in every path over it, from s < r to t >= r. Its paths are added up as
-// they are, never as differences of running sums, which would cancel where decays are strong.
+// The backward scan of one chunk as products of small matrices: inside a chunk the
+// recurrence is unrolled. Let
+//   xs_s  = dt_s x_s
+//   L_ts  = prod_{s<r<=t} exp(dt_r a), the decay from s to t
+//   e_t   = the decay from before the chunk to t
+//   f_s   = the decay from s to the end of the chunk
+//   S     = the state before the chunk
+//   gamma = dL/dstate after the chunk
+// Then
+//   y_t     = sum_{s<=t} L_ts (c_t . b_s) xs_s + e_t c_t S
+//   dxs_s   = sum_{t>=s} L_ts (c_t . b_s) dy_t + f_s b_s gamma
+//   dG_ts   = L_ts (dy_t . xs_s), summed over heads before the products dc = dG b and db = dG^T c
+//   dc_t   += e_t S dy_t, through the states
+//   db_s   += f_s gamma xs_s, through the states
+//   dL/dS   = (e of the last token) gamma + sum_t e_t c_t dy_t
+// The exponent of decay r is part of every path across it, from s < r to t >= r. The paths are summed
+// directly, never as differences of running sums, which would cancel where decays are strong.
 #include "kernels/scan/ssm_scan_backward_simd.h"
 
 #include <algorithm>
@@ -34,8 +40,7 @@ namespace {
 namespace hn = hwy::HWY_NAMESPACE;
 
 constexpr int Q = static_cast<int>(kScanChunk);
-constexpr int kRow =
-    Q + 16;  // of scratch matrices with a column per token: not all rows in the same cache set
+constexpr int kRow = Q + 16;  // row length of scratch with a column per token; spreads rows over cache sets
 
 using D = hn::CappedTag<float, 16>;
 using V = hn::Vec<D>;
@@ -51,7 +56,7 @@ struct Decays {
   alignas(64) float dt[Q], step[Q];            // step: exp(dt a)
   alignas(64) float from_start[Q], to_end[Q];  // e_t, f_s
   alignas(64) float through_later[Q];          // dL/d(exponent) of paths from S to y_t
-  float into_state[Q];                         // of paths from xs_s into the state behind the chunk
+  float into_state[Q];                         // of paths from xs_s into the state after the chunk
   float inside[Q];                             // of paths within the chunk, already for decay r
 };
 
@@ -72,7 +77,7 @@ int64_t PrepareGroupScratchFloatsTarget(int N) { return int64_t{N} * kRow; }
 
 HWY_ATTR void PrepareGroupChunkTarget(const GroupChunk& group, float* scratch) {
   TransposeBlock(group.b, group.b_stride, group.length, group.N, scratch, kRow);
-  TransposeBlock(group.c, group.c_stride, group.length, group.N, group.turned_c, Q);
+  TransposeBlock(group.c, group.c_stride, group.length, group.N, group.transposed_c, Q);
   BlockProduct({group.length, group.length, group.N, Triangle::kResult}, {group.c, group.c_stride, 1},
                scratch, kRow, group.gram, Q);
 }
@@ -133,24 +138,24 @@ HWY_INLINE void SumPairs(const HeadChunk& in, Decays& decays) {
   }
 }
 
-// Shares of db and dc that pass through the states. x and dy: (P, Q), turned.
-HWY_INLINE void ThroughStates(const HeadChunk& in, const float* turned_x, const float* turned_dy,
+// Contributions to db and dc that pass through the states. x and dy: (P, Q), transposed.
+HWY_INLINE void ThroughStates(const HeadChunk& in, const float* transposed_x, const float* transposed_dy,
                               Decays& decays) {
   const D d;
   const int length = in.group.length, N = in.group.N, L = NumLanes();
-  BlockProduct({N, length, in.P}, {in.gamma, in.P, 1}, turned_x, kRow, in.turned_db, Q);
-  BlockProduct({N, length, in.P}, {in.state, in.P, 1}, turned_dy, kRow, in.turned_dc, Q);
+  BlockProduct({N, length, in.P}, {in.gamma, in.P, 1}, transposed_x, kRow, in.transposed_db, Q);
+  BlockProduct({N, length, in.P}, {in.state, in.P, 1}, transposed_dy, kRow, in.transposed_dc, Q);
   for (int t = 0; t < length; t += L) {
     V sum = hn::Zero(d);
     for (int n = 0; n < N; ++n) {
-      sum = hn::MulAdd(hn::LoadU(d, in.group.turned_c + n * Q + t), hn::LoadU(d, in.turned_dc + n * Q + t),
-                       sum);
+      sum = hn::MulAdd(hn::LoadU(d, in.group.transposed_c + n * Q + t),
+                       hn::LoadU(d, in.transposed_dc + n * Q + t), sum);
     }
     hn::Store(sum, d, decays.through_later + t);
   }
 }
 
-// The gradient with respect to the inputs dt x, (length, row).
+// The gradient with respect to the inputs dt x: (length, row).
 HWY_INLINE void InputGradients(const HeadChunk& in, const float* weights, const float* dy, int64_t row,
                                Decays& decays, float* dxs) {
   const int length = in.group.length;
@@ -159,11 +164,12 @@ HWY_INLINE void InputGradients(const HeadChunk& in, const float* weights, const 
     ScaleRow(dxs + s * row, decays.to_end[s], in.P, dxs + s * row);
     decays.into_state[s] = decays.dt[s] * Dot(in.x + s * in.x_stride, dxs + s * row, in.P);
   }
-  BlockProduct({length, in.P, length, Triangle::kLeftTurned, /*add=*/true}, {weights, 1, kRow}, dy, row, dxs,
-               row);
+  BlockProduct({length, in.P, length, Triangle::kLeftTransposed, /*add=*/true}, {weights, 1, kRow}, dy, row,
+               dxs, row);
 }
 
-// What is left: dx, ddt and the sums of a head. `all_through`: of the paths from S to the state behind.
+// The remaining gradients: dx, ddt and the sums of a head. `all_through` belongs to the paths from S to the
+// state after the chunk.
 HWY_INLINE void FinishHead(const HeadChunk& in, const Decays& decays, float all_through, const float* dxs,
                            int64_t row) {
   const D d;
@@ -198,34 +204,34 @@ HWY_ATTR void ScanChunkBackwardTarget(const HeadChunk& in, float* scratch) {
   const D d;
   const int length = in.group.length, L = NumLanes(), P = in.P;
   const int64_t row = PaddedRow(P), states = int64_t{in.group.N} * P;
-  float *turned_x = scratch, *turned_dy = turned_x + int64_t{P} * kRow;  // (P, kRow)
-  float *dy = turned_dy + int64_t{P} * kRow, *scaled_dy = dy + Q * row;  // (Q, row)
-  float *dxs = scaled_dy + Q * row, *weights = dxs + Q * row;            // weights: (Q, kRow)
+  float *transposed_x = scratch, *transposed_dy = transposed_x + int64_t{P} * kRow;  // (P, kRow)
+  float *dy = transposed_dy + int64_t{P} * kRow, *scaled_dy = dy + Q * row;          // (Q, row)
+  float *dxs = scaled_dy + Q * row, *weights = dxs + Q * row;                        // weights: (Q, kRow)
   Decays decays;
   FillDecays(in, decays);
   for (int t = 0; t < length; ++t) {
     std::copy_n(in.dy + t * in.dy_stride, P, dy + t * row);
     ScaleRow(dy + t * row, decays.from_start[t], P, scaled_dy + t * row);
   }
-  TransposeBlock(in.x, in.x_stride, length, P, turned_x, kRow);
-  TransposeBlock(scaled_dy, row, length, P, turned_dy, kRow);
-  BlockProduct({length, length, P, Triangle::kResult}, {dy, row, 1}, turned_x, kRow, in.dgram, Q);
+  TransposeBlock(in.x, in.x_stride, length, P, transposed_x, kRow);
+  TransposeBlock(scaled_dy, row, length, P, transposed_dy, kRow);
+  BlockProduct({length, length, P, Triangle::kResult}, {dy, row, 1}, transposed_x, kRow, in.dgram, Q);
   WeighPairs(in, decays, weights);
   SumPairs(in, decays);
   for (int s = 0; s < length; s += L) {
     const V factor = hn::Mul(hn::Load(d, decays.to_end + s), hn::Load(d, decays.dt + s));
     for (int p = 0; p < P; ++p) {
-      float* at = turned_x + p * kRow + s;
+      float* at = transposed_x + p * kRow + s;
       hn::Store(hn::Mul(factor, hn::Load(d, at)), d, at);
     }
   }
-  ThroughStates(in, turned_x, turned_dy, decays);
+  ThroughStates(in, transposed_x, transposed_dy, decays);
   InputGradients(in, weights, dy, row, decays, dxs);
   const float whole = decays.from_start[length - 1];
   FinishHead(in, decays, whole * Dot(in.gamma, in.state, states), dxs, row);
   ScaleRow(in.gamma, whole, states, in.gamma);
-  BlockProduct({in.group.N, P, length, Triangle::kNone, /*add=*/true}, {in.group.turned_c, Q, 1}, scaled_dy,
-               row, in.gamma, P);
+  BlockProduct({in.group.N, P, length, Triangle::kNone, /*add=*/true}, {in.group.transposed_c, Q, 1},
+               scaled_dy, row, in.gamma, P);
 }
 
 // ---- After the heads
@@ -234,7 +240,7 @@ constexpr int kChannelRow = kGradientChannels + 16;
 
 int64_t GroupGradientsScratchFloatsTarget() { return Q * kRow + kGradientChannels * kRow + Q * kChannelRow; }
 
-// out[r][s] = the sum over heads, in their order, of the matrices from `first` on; whole vectors of s.
+// out[r][s] = the sum over heads, in head order, of the matrices that start at `first`; s in whole vectors.
 HWY_INLINE void SumHeads(const float* first, int64_t head_stride, int heads, int rows, int length,
                          float* out) {
   const D d;
@@ -253,19 +259,19 @@ HWY_ATTR void AddGroupGradientsTarget(const GroupGradients& in, float* scratch) 
   const int length = group.length, count = in.count;
   float *dgram = scratch, *sums = dgram + Q * kRow, *rows = sums + kGradientChannels * kRow;
   SumHeads(in.dgram, in.dgram_stride, in.heads, length, length, dgram);
-  // `other`: c for db, b for dc, a copy whose rows are not all in the same cache set.
-  const auto gradient = [&](const float* turned, const float* other, int64_t stride, Triangle triangle,
+  // `other` is c for db and b for dc: a copy whose rows are spread over cache sets.
+  const auto gradient = [&](const float* transposed, const float* other, int64_t stride, Triangle triangle,
                             LeftFactor left, float* out, int64_t out_stride) HWY_ATTR {
-    SumHeads(turned + in.first * Q, in.turned_stride, in.heads, count, length, sums);
+    SumHeads(transposed + in.first * Q, in.transposed_stride, in.heads, count, length, sums);
     TransposeBlock(sums, kRow, count, length, out + in.first, out_stride);
     for (int t = 0; t < length; ++t)
       std::copy_n(other + t * stride + in.first, count, rows + t * kChannelRow);
     BlockProduct({length, count, length, triangle, /*add=*/true}, left, rows, kChannelRow, out + in.first,
                  out_stride);
   };
-  gradient(in.turned_db, group.c, group.c_stride, Triangle::kLeftTurned, {dgram, 1, kRow}, in.db,
+  gradient(in.transposed_db, group.c, group.c_stride, Triangle::kLeftTransposed, {dgram, 1, kRow}, in.db,
            in.db_stride);
-  gradient(in.turned_dc, group.b, group.b_stride, Triangle::kLeft, {dgram, kRow, 1}, in.dc, in.dc_stride);
+  gradient(in.transposed_dc, group.b, group.b_stride, Triangle::kLeft, {dgram, kRow, 1}, in.dc, in.dc_stride);
 }
 
 }  // namespace

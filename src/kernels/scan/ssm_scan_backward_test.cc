@@ -54,7 +54,7 @@ struct Problem {
       return values;
     };
     r.x = pack(dx), r.b = pack(db), r.c = pack(dc);
-    for (int64_t t = 0; t < L; ++t) {  // nothing beside the views was touched
+    for (int64_t t = 0; t < L; ++t) {  // memory outside the views is untouched
       EXPECT_EQ(out.Row(t)[0], 7.0f);
       EXPECT_EQ(out.Row(t)[cols - 1], 7.0f);
     }
@@ -155,7 +155,7 @@ TEST(SsmScanBackward, ChunksGiveTheScansOutput) {
   EXPECT_EQ(state, state_whole);
 }
 
-// Three sequences at once against each by itself.
+// Three sequences in one call against one call for each.
 TEST(SsmScanBackward, SequencesOfABatchAreIndependent) {
   const int H = 4, P = 16, N = 9, S = 3;
   const int64_t L = 70, T = S * L, R = H * P;
@@ -165,7 +165,7 @@ TEST(SsmScanBackward, SequencesOfABatchAreIndependent) {
                            a = RandomFloats(H, rng, -16, -0.02), d = RandomFloats(H, rng),
                            dy = RandomFloats(T * R, rng);
   const std::vector<int> groups = {0, N};
-  // Gradients of rows [begin, begin + count * L), all outputs behind each other.
+  // Gradients of rows [begin, begin + count * L), all outputs one after the other.
   const auto run = [&](int64_t begin, int64_t count) {
     const int64_t rows = count * L;
     std::vector<float> states(static_cast<size_t>(count * H * N * P), 0.0f), y(static_cast<size_t>(rows * R));

@@ -6,7 +6,7 @@
 namespace ghost {
 namespace {
 
-// One head of one sequence; the state is float64 from its first token to its last.
+// One head of one sequence; the state is float64 throughout.
 void ScanHeadRef(const ScanInput& in, const SequenceSpan& sequence, int h, float* state, View y,
                  double* output_energy, double* state_energy) {
   const int H = in.num_heads, P = in.head_dim, G = static_cast<int>(in.group_begin.size()) - 1;

@@ -1,11 +1,12 @@
-// The recurrence with the state in registers.
+// The vectorised recurrence, with the state in registers.
 //
-// Within a block of tokens the state is kept divided by the decay since the block began, alpha_t = a_1 ...
-// a_t (spec: "normalised state"):
-//   scaled += (dt_t * x_t / alpha_t) * b_t;   y_t += (alpha_t * c_t) * scaled
-// which saves the multiplication by a_t: two multiply-adds per element instead of three operations. alpha is
-// a float64 product; before it leaves [kMinScale, 1] the state is multiplied by it and alpha starts again at
-// 1, so nothing overflows and relative errors stay those of the plain form.
+// Within a block of tokens the stored state is divided by the decay since the start of the block, alpha_t =
+// a_1 ... a_t ("normalised state"):
+//   scaled += (dt_t * x_t / alpha_t) * b_t
+//   y_t    += (alpha_t * c_t) * scaled
+// This saves the multiplication by a_t: two multiply-adds per element instead of three operations. alpha is a
+// float64 product. Before it leaves [kMinScale, 1], the state is multiplied by it and alpha restarts at 1, so
+// nothing overflows and relative errors stay those of the plain form.
 #include "kernels/scan/ssm_scan_simd.h"
 
 #include <algorithm>
@@ -48,10 +49,10 @@ struct Block {
   float x_scale[kBlock + kMaxLanes];  // dt / alpha
   Segment segments[kBlock + 1];
   int num_segments = 0;
-  float final_scale = 1;  // turns the scaled state into the state
+  float final_scale = 1;  // converts the scaled state to the state
 };
 
-// exp(dt * a) of the block's tokens, their running products and where those start anew.
+// exp(dt * a) of the block's tokens, their running products, and where those restart.
 HWY_ATTR void PlanBlock(const HeadScan& in, int64_t first, Block& block) {
   const D d;
   float decay[kBlock + kMaxLanes], dt[kBlock + kMaxLanes];
@@ -137,8 +138,8 @@ HWY_INLINE void AddEnergy(V out_energy, V state_energy, double* output_sum, doub
   if constexpr (kState) state_sum[n] += hn::GetLane(hn::SumOfLanes(d, state_energy));
 }
 
-// The tile: kChannels state channels from n on, two vectors of p, over all tokens of the block. x: dt * x /
-// alpha, y: sums so far, both (length, 2 vectors).
+// One tile: kChannels state channels from n on, two vectors of p, over all tokens of the block. x: dt * x /
+// alpha, y: the sums so far, both (length, 2 vectors).
 template <int kChannels, bool kOutput, bool kState>
 HWY_INLINE void ScanTile(const HeadScan& in, const Block& block, int n, const float* HWY_RESTRICT x,
                          float* HWY_RESTRICT y, float* HWY_RESTRICT state, int64_t state_stride) {
@@ -208,7 +209,7 @@ HWY_INLINE void ScanTile(const HeadScan& in, const Block& block, int n, const fl
   }
 }
 
-// All channels of one strip of p, as many at a time as the sixteen registers of AVX2 hold with their sums.
+// All channels of one strip of p, as many at a time as fit AVX2's sixteen registers with their sums.
 template <bool kOutput, bool kState>
 HWY_ATTR void ScanStrip(const HeadScan& in, const Block& block, const float* x, float* y, float* state,
                         int64_t state_stride) {
@@ -236,7 +237,7 @@ void ScanStripDispatch(const HeadScan& in, const Block& block, const float* x, f
   ScanStrip<false, false>(in, block, x, y, state, state_stride);
 }
 
-// Tokens [first, first + block.length), the strip of `width` <= two vectors of p that starts at p.
+// Tokens [first, first + block.length) of the strip of `width` <= two vectors that starts at p.
 HWY_ATTR void ScanBlockStrip(const HeadScan& in, const Block& block, int64_t first, int p, int width,
                              float* padded_state) {
   const D d;
@@ -282,7 +283,7 @@ HWY_ATTR void ScanBlockStrip(const HeadScan& in, const Block& block, int64_t fir
   }
 }
 
-// One token, `kVectors` vectors of p from p on: streams the state through once.
+// One token, `kVectors` vectors from p on: reads and writes the state once, in order.
 template <int kVectors>
 HWY_ATTR void DecodeStrip(const HeadScan& in, float decay_value, float dt, int p) {
   const D d;

@@ -1,12 +1,12 @@
 // The vectorised scan of one head, dispatched at run time to the best instruction set. Internal to this
-// folder: ssm_scan.cc cuts the work, this does it.
+// folder: ssm_scan.cc divides the work.
 #pragma once
 
 #include <cstdint>
 
 namespace ghost {
 
-// One head of one sequence. Pointers stand at its first token; strides are in floats.
+// One head of one sequence. Pointers point to its first token; strides are in floats.
 struct HeadScan {
   int64_t length = 0;  // tokens
   int N = 0, P = 0;
@@ -20,7 +20,7 @@ struct HeadScan {
   double* state_energy = nullptr;   // (N), may be null
 };
 
-// Floats of scratch, aligned to 64 bytes, that ScanHead wants for N state channels.
+// Floats of scratch, aligned to 64 bytes, that ScanHead needs for N state channels.
 int64_t ScanScratchFloats(int N);
 void ScanHead(const HeadScan& in, float* scratch);
 

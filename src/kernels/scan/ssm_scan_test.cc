@@ -5,7 +5,7 @@
 namespace ghost {
 namespace {
 
-// A batch with everything it points to; copies get their own state.
+// A batch with all its data; copies have their own state.
 struct Problem {
   Problem(int heads, int head_dim, std::vector<int> groups, std::vector<int64_t> lengths, uint64_t seed)
       : H(heads), P(head_dim), group_begin(std::move(groups)), sequence_lengths(std::move(lengths)) {
@@ -96,7 +96,7 @@ TEST(SsmScan, EveryStateDimAgainstRef) {
   });
 }
 
-// A sequence without a state of its own gives the outputs of one with a copy, and leaves the original alone.
+// A sequence without `state` gives the same outputs as one with a copy, and leaves `start` unchanged.
 TEST(SsmScan, SequencesMayKeepNoState) {
   ForEachTarget([] {
     for (const int N : {0, 3, 61, 128}) {

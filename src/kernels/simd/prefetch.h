@@ -1,5 +1,5 @@
-// Fetching ahead where a kernel walks down a narrow strip of a wide matrix: every row is in another page, and
-// the processor's own prefetching stops at a page's end.
+// Prefetching for kernels that read a narrow strip of a wide matrix: every row is in another page, and the
+// hardware prefetcher stops at the end of a page.
 #pragma once
 
 #include <hwy/cache_control.h>

@@ -94,7 +94,7 @@ HWY_ATTR void GatedRmsNormBackwardRowTarget(const GatedNormRow& row, float eps) 
     const auto silu = hn::Mul(z, s), v = hn::Mul(y, silu), grad = hn::LoadU(d, row.dout + i);
     const auto across = hn::Mul(hn::LoadU(d, row.weight + i), grad);
     const auto dv = hn::Mul(hn::Set(d, scale), hn::NegMulAdd(hn::Set(d, along), v, across));
-    if (row.dweight) {  // before dy, which may be dout, is written
+    if (row.dweight) {  // before dy, which may alias dout, is written
       const auto normed = hn::Mul(hn::Set(d, scale), v);
       hn::StoreU(hn::MulAdd(grad, normed, hn::LoadU(d, row.dweight + i)), d, row.dweight + i);
     }
@@ -122,7 +122,7 @@ HWY_ATTR void ScaledExpRowTarget(float* values, float shift, float scale, int64_
   });
 }
 
-// Lanes run over channels. taps and sums: (W, kConvChannels), bias and its sum behind them.
+// Lanes run over channels. taps and sums: (W, kConvChannels), followed by the bias and its sum.
 HWY_ATTR void ConvBackwardChannelsTarget(ConstView in, const ConvWeights& weights, ConstView dout,
                                          const ConvGradients& gradients, int64_t begin, int64_t count,
                                          float* scratch) {
@@ -134,7 +134,7 @@ HWY_ATTR void ConvBackwardChannelsTarget(ConstView in, const ConvWeights& weight
     taps[W * kConvChannels + c] = weights.bias ? weights.bias[begin + c] : 0.0f;
   }
   for (int64_t t = 0; t < in.rows; ++t) {
-    const int64_t first = std::max<int64_t>(0, W - 1 - t);  // taps before it reach back behind the start
+    const int64_t first = std::max<int64_t>(0, W - 1 - t);  // earlier taps reach back before the start
     const float* dout_row = dout.Row(t) + begin;
     if (t + kRowsAhead < in.rows) {
       PrefetchFloats(in.Row(t + kRowsAhead) + begin, count);
@@ -153,7 +153,7 @@ HWY_ATTR void ConvBackwardChannelsTarget(ConstView in, const ConvWeights& weight
         float* sum = sums + w * kConvChannels + c;
         hn::StoreU(hn::MulAdd(dpre, hn::LoadU(d, in.Row(s) + begin + c), hn::LoadU(d, sum)), d, sum);
         float* din = gradients.in.Row(s) + begin + c;
-        const auto before = w == W - 1 ? hn::Zero(d) : hn::LoadU(d, din);  // row t is met for the first time
+        const auto before = w == W - 1 ? hn::Zero(d) : hn::LoadU(d, din);  // the first visit to row t
         hn::StoreU(hn::MulAdd(dpre, hn::LoadU(d, taps + w * kConvChannels + c), before), d, din);
       }
       float* sum = sums + W * kConvChannels + c;

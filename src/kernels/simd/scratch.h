@@ -1,4 +1,4 @@
-// Reusable working memory of the calling thread, so that kernels allocate nothing once they are warm.
+// Reusable scratch memory of the calling thread, so that kernels allocate nothing after the first calls.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,6 @@ namespace ghost {
 // thread. Contents are arbitrary.
 float* ThreadScratch(int slot, int64_t count);
 
-inline constexpr int kNumScratchSlots =
-    5;  // 0 and 1 serve inner loops; 2 to 4 what calls MatMul from outside
+inline constexpr int kNumScratchSlots = 5;  // 0 and 1: inner loops; 2 to 4: callers of MatMul
 
 }  // namespace ghost

@@ -15,8 +15,8 @@ namespace ghost {
 namespace HWY_NAMESPACE {
 namespace {
 
-// v / (1 + exp(-v)); exactly 0 at 0. Highway's Exp is not made for arguments beyond the float32 range: below
-// v = -88 the result is |v| * 6e-39 instead of something even smaller.
+// v / (1 + exp(-v)); exactly 0 at 0. Highway's Exp is not meant for arguments beyond the float32 range: below
+// v = -88 the result is |v| * 6e-39 instead of an even smaller value.
 template <class D, class V>
 HWY_INLINE V Silu(D d, V v) {
   namespace hn = hwy::HWY_NAMESPACE;

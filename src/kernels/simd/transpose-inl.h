@@ -1,4 +1,4 @@
-// Transposing in registers, for the SIMD sources of this folder; included once per instruction set.
+// Transposition in registers, for the SIMD sources of this folder; included once per instruction set.
 #if defined(GHOST_KERNELS_TRANSPOSE_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef GHOST_KERNELS_TRANSPOSE_INL_H_
 #undef GHOST_KERNELS_TRANSPOSE_INL_H_
@@ -15,7 +15,7 @@ namespace ghost {
 namespace HWY_NAMESPACE {
 namespace {
 
-#if HWY_TARGET != HWY_SCALAR  // which has no vectors of four
+#if HWY_TARGET != HWY_SCALAR  // HWY_SCALAR has no vectors of four
 // store(c, column c of `in`) for a block of 4 x 4.
 template <class Store>
 HWY_INLINE void Transpose4x4(const float* in, int64_t in_stride, const Store& store) {
@@ -32,8 +32,8 @@ HWY_INLINE void Transpose4x4(const float* in, int64_t in_stride, const Store& st
 }
 #endif
 
-// out[c * out_stride + r] = in[r * in_stride + c]. Rows of out are finished one after the other: they may all
-// lie in the same cache set.
+// out[c * out_stride + r] = in[r * in_stride + c]. Finishes one row of out after the other, because all of
+// them may map to the same cache set.
 HWY_INLINE void TransposeBlock(const float* HWY_RESTRICT in, int64_t in_stride, int64_t rows, int64_t cols,
                                float* HWY_RESTRICT out, int64_t out_stride) {
   int64_t c = 0;

@@ -1,5 +1,5 @@
-// Loops over rows of floats of any length, for the SIMD sources of this folder; included once per instruction
-// set.
+// Loops over rows of floats of any length, for the SIMD sources of this folder. Included once
+// per instruction set.
 #if defined(GHOST_KERNELS_VECTOR_LOOP_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef GHOST_KERNELS_VECTOR_LOOP_INL_H_
 #undef GHOST_KERNELS_VECTOR_LOOP_INL_H_
@@ -16,7 +16,7 @@ namespace ghost {
 namespace HWY_NAMESPACE {
 namespace {
 
-// body(tag, i) for every vector of [0, count), then for the single values that are left.
+// Calls body(tag, i) for every vector of [0, count), then for each remaining value.
 template <class Body>
 HWY_INLINE void ForEachVector(int64_t count, const Body& body) {
   namespace hn = hwy::HWY_NAMESPACE;

@@ -22,7 +22,7 @@ namespace HWY_NAMESPACE {
 namespace {
 
 // Weights of type `kType` that start at `row` (any alignment). At(k) is one value, Load(d, k) the vector from
-// k on. Q8_0 comes as a scale and a vector of integers.
+// k on. Q8_0 is loaded as a scale and a vector of integers.
 template <DType kType>
 struct StoredRow;
 
@@ -58,9 +58,9 @@ struct StoredRow<DType::kBF16> {
   }
 };
 
-// Half-precision bit patterns to float32, exact on every target. Where there is no instruction for it,
-// exponent and mantissa are moved into place and multiplied by 2^112, which is right for subnormals too;
-// infinities and NaN get their exponent by hand (Highway's own conversion leaves those two to chance).
+// Converts half-precision bit patterns to float32, exactly on every target. Without an instruction for it,
+// exponent and mantissa are shifted into place and multiplied by 2^112, which is right for subnormals too.
+// Infinities and NaN get their exponent explicitly, because Highway's own conversion does not guarantee them.
 template <class D>
 HWY_INLINE hwy::HWY_NAMESPACE::Vec<D> FromHalfBits(
     D d, hwy::HWY_NAMESPACE::Vec<hwy::HWY_NAMESPACE::Rebind<uint16_t, D>> bits16) {
