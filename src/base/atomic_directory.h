@@ -1,18 +1,19 @@
-// A directory that appears whole or not at all.
+// A directory that is written completely or not at all.
 #pragma once
 
 #include <string>
 
 namespace ghost {
 
-// Refuses (kCannotCreate) what AtomicDirectory would refuse, before hours are spent on what should go there:
-// `path` exists and `overwrite` is false, it is no directory, or its folder is missing or cannot be written.
+// Throws Error(kCannotCreate) in the cases where AtomicDirectory would, so that a long computation
+// can fail early: `path` exists and `overwrite` is false, it is not a directory, or its parent is
+// missing or not writable.
 void CheckNewDirectory(const std::string& path, bool overwrite);
 
-// Files are written into path(), a temporary sibling of the target; Commit() renames it into place. When
-// destroyed without Commit everything in it is removed and the target is as it was. With `overwrite` an
-// existing directory is replaced as one step, but never one that holds directories itself: that is not
-// something we wrote. Not thread-safe.
+// Files are written into path(), a temporary sibling of the target; Commit() renames it into place. Destroyed
+// without Commit, it removes the temporary directory and leaves the target unchanged. With `overwrite`,
+// Commit replaces an existing directory in one step, but never one that holds subdirectories: we did not
+// write that. Not thread-safe.
 class AtomicDirectory {
  public:
   AtomicDirectory(std::string target, bool overwrite);

@@ -1,4 +1,4 @@
-// GHOST_CHECK is for our own bugs: no input, however hostile, may reach a failing one.
+// GHOST_CHECK finds our own bugs: no input, however hostile, may make one fail.
 #pragma once
 
 #include "base/error.h"
@@ -9,8 +9,7 @@ namespace ghost {
 
 }  // namespace ghost
 
-// Always on: the checks sit at borders, not in inner loops. Throws Error(kInternal), so that main can report
-// it.
+// Always on: checks are at interfaces, not in inner loops. Throws Error(kInternal), which main reports.
 #define GHOST_CHECK(condition)                                              \
   do {                                                                      \
     if (!(condition)) ::ghost::CheckFailed(#condition, __FILE__, __LINE__); \

@@ -1,4 +1,4 @@
-// Arithmetic on numbers that come from files: says so instead of wrapping around.
+// Arithmetic on numbers that come from files: reports an overflow instead of wrapping around.
 #pragma once
 
 #include <cstdint>

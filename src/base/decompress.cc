@@ -17,12 +17,11 @@ namespace {
 
 using namespace std::string_view_literals;
 
-constexpr std::string_view kGzipMagic =
-    "\x1F\x8B\x08"sv;  // the third byte: deflate, the only method there is
+constexpr std::string_view kGzipMagic = "\x1F\x8B\x08"sv;  // the third byte: deflate, the only method in use
 constexpr std::string_view kXzMagic =
     "\xFD"
     "7zXZ\0"sv;
-constexpr uint64_t kXzDictionaryLimit = uint64_t{512} << 20;  // xz -9 takes 65 MiB
+constexpr uint64_t kXzDictionaryLimit = uint64_t{512} << 20;  // xz -9 needs 65 MiB
 constexpr uint64_t kFirstRoom = uint64_t{1} << 16;
 constexpr size_t kMaxPiece = size_t{1} << 30;  // zlib counts in 32 bits
 
@@ -31,12 +30,13 @@ constexpr size_t kMaxPiece = size_t{1} << 30;  // zlib counts in 32 bits
               {.file = file, .tensor = "near byte " + std::to_string(offset), .actual = what});
 }
 
-// Grows by doubling and never beyond the limit plus the one byte by which a bomb is known.
+// Grows by doubling, up to the limit plus one byte; needing that byte is how a
+// decompression bomb is detected.
 class Output {
  public:
   Output(const std::string& file, uint64_t max_bytes) : file_(file), max_bytes_(max_bytes) {}
 
-  // Where the next bytes go and how many fit, at least one.
+  // The next free bytes; `size` receives how many fit, at least one.
   uint8_t* Room(size_t& size) {
     ThrowIfInterrupted();
     if (used_ == bytes_.size()) Grow();
@@ -83,7 +83,7 @@ void Gunzip(std::string_view bytes, const std::string& file, Output& output) {
   z_stream& z = inflater.stream;
   size_t at = 0;
   for (int status = Z_OK; at < bytes.size() || status != Z_STREAM_END;) {
-    if (status == Z_STREAM_END) {  // another member, or what has no place here
+    if (status == Z_STREAM_END) {  // another member, or garbage
       if (!bytes.substr(at).starts_with(kGzipMagic)) Refuse(file, "something follows the last member", at);
       inflateReset(&z);
     }

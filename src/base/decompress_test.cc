@@ -37,7 +37,7 @@ std::string Xz(const std::string& text) {
   return out;
 }
 
-// Whether the bytes are refused as they should be: an Error that names the file.
+// True if the bytes are refused with an Error that names the file.
 bool IsRefused(const std::string& bytes, uint64_t limit = kLimit) {
   try {
     Decompress(bytes, "some.file", limit);
@@ -92,7 +92,8 @@ TEST_P(EveryFormat, WhatFollowsTheLastStreamIsRefused) {
   EXPECT_TRUE(IsRefused(Pack("text") + std::string(3, '\0')));
 }
 
-// Some bits mean nothing (the time in a gzip header); all others must be noticed, and nothing may crash.
+// Some bits mean nothing (the time in a gzip header); a flip of any other must be
+// detected, and none may crash.
 TEST_P(EveryFormat, FlippedBitsAreRefusedOrHarmless) {
   const std::string text = "the quick brown fox jumps over the lazy dog, twice; the quick brown fox";
   const std::string packed = Pack(text);

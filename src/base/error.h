@@ -1,5 +1,6 @@
-// The one exception type of the project. Thrown where the fact is known, caught once in main, printed as one
-// block. For mistakes of users and of files; our own bugs are GHOST_CHECK (check.h).
+// The project's only exception type. It is thrown where the problem is found, caught once in main,
+// and printed as one block. It reports mistakes of users and faults in files; our own bugs are
+// GHOST_CHECK (check.h).
 #pragma once
 
 #include <exception>
@@ -10,15 +11,15 @@ namespace ghost {
 enum class ErrorKind {
   kUsage,         // unknown flag, bad value
   kNotFound,      // an input is missing
-  kCorrupt,       // a file says something that cannot be
-  kUnsupported,   // a file is well formed but asks for what we do not have
-  kCannotCreate,  // the output exists already or cannot be made
+  kCorrupt,       // a file contradicts itself or its format
+  kUnsupported,   // a file is well formed but needs a feature we lack
+  kCannotCreate,  // the output exists already or cannot be created
   kIo,            // reading or writing failed
-  kResumable,     // interrupted; what is done so far is kept
-  kInternal,      // our own fault
+  kResumable,     // interrupted; the work done so far is kept
+  kInternal,      // a bug of ours
 };
 
-// Everything that helps to find the culprit; empty fields are not printed.
+// Where the error is and how to fix it; empty fields are not printed.
 struct ErrorContext {
   std::string file;
   std::string tensor;  // or key, or line: the place inside the file

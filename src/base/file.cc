@@ -58,20 +58,20 @@ bool DirectoryExists(const std::string& path) {
 AtomicFile::AtomicFile(std::string path, bool overwrite) : path_(std::move(path)) {
   struct stat info {};
   const bool exists = ::lstat(path_.c_str(), &info) == 0;
-  // Renaming over a device, a link or a folder would replace it, not write to it.
+  // Renaming onto a device, a link or a folder would replace it instead of writing to it.
   if (exists && !S_ISREG(info.st_mode)) {
     throw Error(ErrorKind::kCannotCreate, "output exists and is not a regular file", {.file = path_});
   }
   if (exists && !overwrite) {
     throw Error(ErrorKind::kCannotCreate, "output exists already",
-                {.file = path_, .hint = "choose another name, or say --force"});
+                {.file = path_, .hint = "choose another name, or pass --force"});
   }
   temporary_ = path_ + ".tmp-XXXXXX";
   const int descriptor = ::mkstemp(temporary_.data());
   if (descriptor < 0) {
     throw Error(ErrorKind::kCannotCreate, "cannot create output", {.file = path_, .actual = Reason()});
   }
-  // mkstemp makes files private to the owner; what we write is for everybody the umask allows.
+  // mkstemp makes the file private to its owner; outputs get the permissions that the umask allows.
   const mode_t mask = ::umask(0);
   ::umask(mask);
   (void)::fchmod(descriptor, 0666 & ~mask);

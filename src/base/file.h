@@ -1,4 +1,4 @@
-// Whole-file reading, and writing that is all or nothing.
+// Whole-file reading, and writing that replaces a file completely or not at all.
 #pragma once
 
 #include <cstdint>
@@ -15,10 +15,10 @@ bool FileExists(const std::string& path);       // a regular file (or a link to 
 bool DirectoryExists(const std::string& path);  // a directory (or a link to one)
 
 // Writes to a temporary name in the target's folder; Commit() flushes it to disk and renames it into place.
-// When destroyed without Commit the temporary file is removed and the target is as it was. Not thread-safe.
+// Destroyed without Commit, it removes the temporary file and leaves the target unchanged. Not thread-safe.
 class AtomicFile {
  public:
-  // Refuses (kCannotCreate) when the target exists and `overwrite` is false, or the folder cannot be written.
+  // Throws Error(kCannotCreate) if the target exists and `overwrite` is false, or the folder is not writable.
   explicit AtomicFile(std::string path, bool overwrite = true);
   ~AtomicFile();
   AtomicFile(const AtomicFile&) = delete;

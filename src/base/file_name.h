@@ -1,4 +1,4 @@
-// The name to call a file or folder by.
+// The display name of a file or folder.
 #pragma once
 
 #include <filesystem>
@@ -6,7 +6,8 @@
 
 namespace ghost {
 
-// The last part of a path: "a/b/" and "a/b" are both "b"; "." and ".." are what they are called in full.
+// The last part of a path: "a/b/" and "a/b" both give "b"; "." and ".." give the name of the
+// folder they refer to.
 inline std::string FileName(const std::string& path) {
   std::filesystem::path normal = std::filesystem::path(path).lexically_normal();
   if (!normal.has_filename()) normal = normal.parent_path();

@@ -1,24 +1,24 @@
-// Ctrl-C as an exception at a place of our choosing, so that temporary files are cleaned up on the way out.
+// Converts Ctrl-C into an exception at chosen points, so that temporary files are removed on the way out.
 #pragma once
 
 #include <exception>
 
 namespace ghost {
 
-// Thrown by ThrowIfInterrupted; main turns it into exit code 130.
+// Thrown by ThrowIfInterrupted; main converts it to exit code 130.
 class Interrupted : public std::exception {
  public:
   const char* what() const noexcept override { return "interrupted"; }
 };
 
-// From here on SIGINT and SIGTERM are remembered instead of ending the process; a second one ends it at once.
+// From now on the first SIGINT or SIGTERM is only recorded; a second one ends the process at once.
 void CatchInterrupts();
 
 bool WasInterrupted();
 void ThrowIfInterrupted();
 
-// While one lives ThrowIfInterrupted does nothing: for writing down what an interruption must not lose. For
-// the main thread.
+// While an object of this class exists, ThrowIfInterrupted does nothing: use it around writes that an
+// interruption must not lose. Main thread only.
 class HoldInterrupts {
  public:
   HoldInterrupts();

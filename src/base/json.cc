@@ -13,7 +13,7 @@ namespace {
 
 constexpr int kMaxDepth = 100;
 
-// Rewrites bare NaN / Infinity / -Infinity outside of strings into the object form.
+// Rewrites bare NaN / Infinity / -Infinity outside strings into the object form.
 std::string RewriteNonFinite(std::string_view text) {
   std::string out;
   out.reserve(text.size() + 64);
@@ -50,7 +50,7 @@ bool MayHoldNonFinite(std::string_view text) {
   return text.find("Infinity") != std::string_view::npos || text.find("NaN") != std::string_view::npos;
 }
 
-// Builds the document while watching depth and duplicate keys; nlohmann's own DOM builder does the rest.
+// Builds the document and checks depth and duplicate keys; nlohmann's own DOM builder does the rest.
 class StrictBuilder {
  public:
   explicit StrictBuilder(Json& root) : dom_(root, /*allow_exceptions=*/true) {}
@@ -114,7 +114,7 @@ const Json* Find(const Json& object, const std::string& key) {
 }  // namespace
 
 Json ParseJson(std::string_view text, const std::string& file) {
-  // nlohmann takes a zero byte for the end of the text and would not look at what follows.
+  // nlohmann treats a zero byte as the end of the text and would ignore everything after it.
   if (const size_t zero = text.find('\0'); zero != std::string_view::npos) {
     throw Error(ErrorKind::kCorrupt, "not valid JSON",
                 {.file = file, .actual = "a zero byte at position " + std::to_string(zero)});

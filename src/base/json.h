@@ -1,4 +1,4 @@
-// JSON as our files need it: nlohmann's parser with the holes of untrusted input closed.
+// JSON for our files: nlohmann's parser, hardened against untrusted input.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -7,10 +7,10 @@
 
 namespace ghost {
 
-// What we parse: keys in a balanced tree, so that a vocabulary or a hostile header of a million keys stays
-// fast.
+// For parsing: keys in a balanced tree, so that a vocabulary or a hostile header of a
+// million keys stays fast.
 using Json = nlohmann::json;
-// What we print: keys in the order in which they were set. Linear look-up, so only for small documents.
+// For printing: keys in insertion order. Look-up is linear, so use it for small documents only.
 using OrderedJson = nlohmann::ordered_json;
 
 // Parses one document. `file` is only for messages. Stricter than plain nlohmann in two ways: a key that

@@ -9,7 +9,7 @@
 namespace ghost {
 namespace {
 
-// Walks a text that is known to be valid, so it only has to see where things begin and end.
+// Scans a text known to be valid JSON, so it only finds where values begin and end.
 class Scanner {
  public:
   Scanner(std::string_view text, size_t at) : text_(text), at_(at) {}
@@ -76,7 +76,7 @@ struct Range {
   size_t begin, end;
 };
 
-// Where the value of `key` stands in the object that opens at `at`.
+// The range of the value of `key` in the object that opens at `at`.
 std::optional<Range> FindValue(std::string_view text, size_t at, std::string_view key) {
   Scanner scan(text, at);
   scan.Expect('{');
@@ -92,7 +92,7 @@ std::optional<Range> FindValue(std::string_view text, size_t at, std::string_vie
   return std::nullopt;
 }
 
-// Where the object opens that holds the path's last name; nullopt when a name before it is missing.
+// The position of the object that holds the path's last name; nullopt if an earlier name is missing.
 std::optional<size_t> FindObject(std::string_view text, std::span<const std::string_view> path,
                                  const std::string& file) {
   GHOST_CHECK(!path.empty());
@@ -122,7 +122,7 @@ std::string SetJsonField(std::string_view text, std::span<const std::string_view
   if (const auto range = FindValue(text, *object, path.back())) {
     return out.replace(range->begin, range->end - range->begin, value);
   }
-  // The new field stands first, after the same white space as the field that used to.
+  // The new field comes first, after the same white space as the previous first field.
   Scanner scan(text, *object + 1);
   const bool empty = scan.Peek() == '}';
   const std::string space(text.substr(*object + 1, empty ? 0 : scan.position() - *object - 1));

@@ -1,4 +1,4 @@
-// What the operating system says about this process' memory.
+// This process' memory use, as reported by the operating system.
 #pragma once
 
 #include <atomic>
@@ -8,10 +8,10 @@
 namespace ghost {
 
 int64_t PeakRssBytes();       // the largest resident set so far, mapped files included
-int64_t AnonymousRssBytes();  // resident now and not backed by a file; 0 where the system does not tell
+int64_t AnonymousRssBytes();  // resident now and not backed by a file; 0 if the system does not report it
 
-// Watches AnonymousRssBytes from a thread of its own, some hundred times a second: allocations that live
-// shorter than that may be missed.
+// Samples AnonymousRssBytes on its own thread, some hundred times a second; it may miss allocations that
+// live shorter than that.
 class PeakAnonymousRss {
  public:
   PeakAnonymousRss();
@@ -19,7 +19,7 @@ class PeakAnonymousRss {
   PeakAnonymousRss(const PeakAnonymousRss&) = delete;
   PeakAnonymousRss& operator=(const PeakAnonymousRss&) = delete;
 
-  int64_t bytes();  // the largest seen since construction, now included
+  int64_t bytes();  // the largest value since construction, including the current one
 
  private:
   std::atomic<int64_t> peak_ = 0;

@@ -1,5 +1,5 @@
-// Progress of long work on stderr: a bar with rate and time left on a terminal, a plain line every few
-// seconds otherwise, nothing with --quiet.
+// Progress of long work on stderr: on a terminal a bar with rate and time left, otherwise a plain line every
+// few seconds, nothing with --quiet.
 #pragma once
 
 #include <cstdint>
@@ -9,19 +9,19 @@
 
 namespace ghost {
 
-// What --quiet sets, once, at start-up.
+// Called once at start-up for --quiet.
 void SetQuiet(bool quiet);
 
 class Progress {
  public:
-  // `unit` is what is counted, e.g. "windows"; `begun` of it was done before, which does not count as speed.
+  // `unit` names what is counted, e.g. "windows"; `begun` units were done earlier and do not count as speed.
   Progress(std::string label, std::string unit, int64_t begun = 0);
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  // Also the place where an interruption by Ctrl-C is noticed (interrupt.h): may throw Interrupted.
-  // `note` stands at the end of the line.
+  // Also checks for Ctrl-C (interrupt.h), so it may throw Interrupted. `note` is printed at
+  // the end of the line.
   void Update(int64_t done, int64_t total, const std::string& note = "");
 
  private:

@@ -8,7 +8,7 @@
 
 namespace ghost {
 
-// init_by_array of the generator's reference description, with the 32-bit words of the seed as key.
+// init_by_array of the generator's reference description, with the seed's 32-bit words as the key.
 PythonRandom::PythonRandom(uint64_t seed) {
   std::vector<uint32_t> key = {static_cast<uint32_t>(seed)};
   if (seed >> 32) key.push_back(static_cast<uint32_t>(seed >> 32));

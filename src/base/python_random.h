@@ -1,4 +1,5 @@
-// Python's random.Random, bit for bit, for the draws that pruning scripts make: MT19937 seeded by an integer.
+// Python's random.Random, bit for bit, for the functions that pruning scripts call: MT19937
+// with an integer seed.
 #pragma once
 
 #include <array>

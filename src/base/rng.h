@@ -1,5 +1,5 @@
-// Seeded random numbers that are the same on every platform: std::mt19937_64 is pinned by the standard, its
-// distributions are not, so we bring the two we need.
+// Seeded random numbers that are the same on every platform. The standard fixes std::mt19937_64 but not its
+// distributions, so we implement the two we need.
 #pragma once
 
 #include <cmath>
@@ -16,7 +16,8 @@ class Rng {
   // Uniform in [0, 1), 53 random bits.
   double Uniform() { return static_cast<double>(Bits() >> 11) * 0x1.0p-53; }
   double Uniform(double low, double high) { return low + (high - low) * Uniform(); }
-  // Standard normal, Box-Muller; draws two uniforms per call and keeps none, so the stream is easy to follow.
+  // Standard normal, Box-Muller. Each call draws two uniforms and caches nothing, so the
+  // stream is easy to follow.
   double Normal() {
     const double radius = std::sqrt(-2.0 * std::log(1.0 - Uniform()));
     return radius * std::cos(6.283185307179586476925 * Uniform());

@@ -1,6 +1,6 @@
-// A pool of our own instead of OpenMP for one reason: whoever calls ParallelFor works too and waits only for
-// pieces that are being worked on, never for a thread that the system has not let run. On a busy machine an
-// OpenMP region takes as long as its unluckiest thread (docs/decisions.md has the figure).
+// A thread pool instead of OpenMP, for one reason: the caller of ParallelFor works too, and it waits only for
+// pieces already being computed, never for a thread that the system has not scheduled. On a busy machine an
+// OpenMP region lasts as long as its slowest thread (docs/decisions.md has the figures).
 #include "base/threads.h"
 
 #include <algorithm>
@@ -19,8 +19,8 @@ std::atomic<int> requested_threads{0};
 thread_local int thread_index = 0;
 thread_local bool in_parallel = false;
 
-// How long an idle worker looks for the next job before it sleeps, in rounds of a CPU pause: some 20
-// microseconds, the time between two kernels of a decoding step.
+// How long an idle worker spins before it sleeps, in CPU pauses: some 20 microseconds, the time between two
+// kernels of a decoding step.
 constexpr int kSpinRounds = 10000;
 
 void Pause() {
@@ -39,7 +39,7 @@ class Pool {
     for (std::thread& worker : workers_) worker.join();
   }
 
-  // False when another thread's job is running.
+  // Returns false if another thread's job is running.
   bool TryRun(int threads, int64_t count, const std::function<void(int64_t)>& body) {
     const std::unique_lock<std::mutex> lock(one_job_, std::try_to_lock);
     if (!lock) return false;
@@ -55,7 +55,7 @@ class Pool {
     open_.store(true);
     Announce();
     WorkOn();
-    // From here on nobody new comes in; whoever is inside is at its last piece.
+    // From here on no worker can join; those inside are finishing their last piece.
     open_.store(false);
     for (int round = 0; inside_.load() != 0; ++round)
       round < kSpinRounds ? Pause() : std::this_thread::yield();
@@ -83,9 +83,9 @@ class Pool {
       }
       seen = epoch_.load();
       if (stopping_.load()) return;
-      // Entering before looking at open_: TryRun closes first and then waits for those inside, so either we
-      // see the job closed or it waits for us. The fields of the job are stable while we are inside and it is
-      // open.
+      // Increment inside_ before reading open_: TryRun closes the job first and then waits for those
+      // inside, so either we see it closed or it waits for us. The job's fields are stable while we are
+      // inside and it is open.
       inside_.fetch_add(1);
       if (open_.load() && index < threads_) WorkOn();
       inside_.fetch_sub(1);
@@ -110,7 +110,7 @@ class Pool {
   std::condition_variable wake_;
   std::atomic<uint64_t> epoch_{0};  // counts announcements
   std::atomic<bool> stopping_{false};
-  // The job. Written only while it is closed and nobody is inside.
+  // The job. Written only while it is closed and no worker is inside.
   std::atomic<bool> open_{false};
   std::atomic<int> inside_{0};
   std::atomic<int64_t> next_{0};
@@ -128,7 +128,7 @@ Pool& ThePool() {
 
 int DefaultThreads() {
   static const int threads = [] {
-    const char* variable = std::getenv("OMP_NUM_THREADS");  // what users of numerical programs set
+    const char* variable = std::getenv("OMP_NUM_THREADS");  // also set for other numerical programs
     const int wanted = variable ? std::atoi(variable) : 0;
     return std::clamp(wanted > 0 ? wanted : static_cast<int>(std::thread::hardware_concurrency()), 1, 1024);
   }();

@@ -1,4 +1,4 @@
-// Numbers for people: 18.9 MB, 128.99 M.
+// Formats numbers for people: 18.9 MB, 128.99 M.
 #pragma once
 
 #include <fmt/format.h>

@@ -7,9 +7,9 @@
 
 namespace ghost {
 
-// Movable, not copyable by accident (see CopyFrom). Memory comes straight from the system in whole pages: it
-// is zero, costs nothing until touched, and large buffers ask for huge pages, which streaming over a state of
-// 100 MB likes.
+// Movable; copying is explicit (see CopyFrom). Memory comes straight from the system in whole pages, so
+// it is zero and costs nothing until touched. Large buffers ask for huge pages, which speed up streaming
+// over a state of 100 MB.
 class Buffer {
  public:
   Buffer() = default;

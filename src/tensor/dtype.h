@@ -8,7 +8,7 @@
 
 namespace ghost {
 
-// The first four can be computed with (widened to float32 when used); the others are only carried along.
+// The first four can be computed with (widened to float32 when used); the others are only copied through.
 enum class DType : uint8_t {
   kF32,
   kF16,

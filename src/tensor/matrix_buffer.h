@@ -1,4 +1,4 @@
-// Matrices in buffers that are used again and again.
+// Matrices in reusable buffers.
 #pragma once
 
 #include "tensor/buffer.h"
@@ -6,8 +6,8 @@
 
 namespace ghost {
 
-// A (rows, cols) matrix at the start of `buffer`, which grows when it is too small; it never shrinks. Growing
-// loses the contents. Views handed out before stay valid as long as the buffer need not grow.
+// A (rows, cols) matrix at the start of `buffer`, which grows if it is too small and never shrinks. Growing
+// discards the contents. Earlier views stay valid until the buffer grows.
 inline View Grow(Buffer& buffer, int64_t rows, int64_t cols) {
   if (buffer.size() < rows * cols) buffer = Buffer(rows * cols);
   return View(buffer.data(), rows, cols);

@@ -36,8 +36,8 @@ class Shape {
   int rank_ = 0;
 };
 
-// Bytes of a tensor of that shape and type; nullopt if an extent is negative, the product overflows, or the
-// last extent is not a multiple of the block size.
+// Size in bytes of a tensor of that shape and type; nullopt if an extent is negative, the product overflows,
+// or the last extent is not a multiple of the block size.
 std::optional<uint64_t> CheckedBytes(const Shape& shape, DType dtype);
 
 }  // namespace ghost

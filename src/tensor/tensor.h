@@ -1,4 +1,4 @@
-// A tensor as it lies in a file or in memory: type, shape and shared, immutable, row-major bytes.
+// A tensor in a file or in memory: type, shape and shared, immutable, row-major bytes.
 #pragma once
 
 #include <cstddef>
@@ -12,8 +12,8 @@
 namespace ghost {
 
 // A value: copies share the bytes. The bytes may be part of a memory-mapped file, which stays mapped as long
-// as any tensor points into it. They need not be aligned to the element size (safetensors does not promise
-// it). Threads may share a Tensor for reading.
+// as any tensor points into it. They need not be aligned to the element size, because safetensors does not
+// guarantee it. Threads may share a Tensor for reading.
 class Tensor {
  public:
   Tensor() = default;  // empty() is true: no tensor
@@ -44,12 +44,12 @@ Tensor MakeTensor(const Shape& shape, std::span<const double> values);
 Tensor MakeTensor(const Shape& shape, std::span<const int64_t> values);
 Tensor MakeTensor(DType dtype, const Shape& shape, std::span<const std::byte> bytes);
 
-// All values widened to float32, exactly for F32, F16, BF16 and Q8_0 and by rounding for F64. Error for
-// others.
+// All values widened to float32: exactly for F32, F16, BF16 and Q8_0, by rounding for F64. Other
+// types throw an Error.
 std::vector<float> ToFloats(const Tensor& tensor);
 
-// `count` values of a weight type, starting at element `first` (a multiple of the block size), widened to
-// `out`.
+// Widens `count` values of a weight type, starting at element `first` (a multiple of the
+// block size), into `out`.
 void WidenElements(DType dtype, const std::byte* data, int64_t first, int64_t count, float* out);
 
 }  // namespace ghost

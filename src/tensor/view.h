@@ -1,4 +1,4 @@
-// Non-owning matrices, the currency of the kernels. Copying a view copies no data.
+// Non-owning matrices, the argument type of the kernels. Copying a view copies no data.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace ghost {
 
-// A float32 matrix whose rows are `stride` floats apart (stride >= cols) and contiguous inside.
+// A float32 matrix whose rows are contiguous and `stride` floats apart (stride >= cols).
 template <class T>
 struct MatrixView {
   T* data = nullptr;
@@ -21,7 +21,7 @@ struct MatrixView {
   MatrixView() = default;
   MatrixView(T* d, int64_t r, int64_t c) : data(d), rows(r), cols(c), stride(c) {}
   MatrixView(T* d, int64_t r, int64_t c, int64_t s) : data(d), rows(r), cols(c), stride(s) {}
-  // A View is accepted where a ConstView is asked for.
+  // A View converts implicitly to a ConstView.
   template <class U>
   requires std::is_convertible_v<U*, T*> MatrixView(const MatrixView<U>& other)
       : data(other.data), rows(other.rows), cols(other.cols), stride(other.stride) {}
@@ -40,8 +40,8 @@ struct MatrixView {
 using View = MatrixView<float>;
 using ConstView = MatrixView<const float>;
 
-// A weight matrix as it is stored: F32, F16, BF16 or Q8_0, row-major, rows of cols/block_size blocks without
-// gaps, not necessarily aligned.
+// A weight matrix as stored: F32, F16, BF16 or Q8_0, row-major, rows of cols/block_size blocks without gaps,
+// not necessarily aligned.
 struct WeightView {
   DType dtype = DType::kF32;
   const std::byte* data = nullptr;
