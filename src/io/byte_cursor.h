@@ -1,5 +1,5 @@
-// Little-endian reading from a span of file bytes that never leaves the span. Every parser of binary headers
-// here goes through it, so there is one place where a lying length is caught.
+// Bounds-checked little-endian reading from a span of file bytes. All parsers of binary headers here use it,
+// so wrong lengths are caught in one place.
 #pragma once
 
 #include <bit>
@@ -14,7 +14,8 @@
 
 namespace ghost {
 
-static_assert(std::endian::native == std::endian::little, "files are little-endian and read as they lie");
+static_assert(std::endian::native == std::endian::little,
+              "files are little-endian and are read without byte swapping");
 
 class ByteCursor {
  public:
@@ -25,7 +26,7 @@ class ByteCursor {
   uint64_t left() const { return bytes_.size() - position_; }
   const std::string& file() const { return file_; }
 
-  // The next `size` bytes, aliasing the span. Throws kCorrupt, naming `what`, when fewer are left.
+  // Returns the next `size` bytes, aliasing the span. Throws kCorrupt, naming `what`, when fewer are left.
   std::string_view Take(uint64_t size, const char* what) {
     if (size > left()) {
       throw Error(ErrorKind::kCorrupt, "file ends too early",
@@ -39,8 +40,8 @@ class ByteCursor {
     return taken;
   }
 
-  // The bytes before the next newline, which is eaten too. Empty, and nothing eaten, when there is none
-  // within `longest` bytes.
+  // Returns the bytes before the next newline and skips the newline. If there is none within `longest` bytes,
+  // returns an empty view and skips nothing.
   std::string_view Line(uint64_t longest) {
     const std::string_view rest(reinterpret_cast<const char*>(bytes_.data()) + position_, left());
     const size_t end = rest.substr(0, longest).find('\n');

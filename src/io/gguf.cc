@@ -17,8 +17,8 @@
 namespace ghost {
 namespace {
 
-// Least bytes that a key-value pair (length, type, one byte) and a tensor info (name length, n_dims, one
-// extent, type, offset) can take; a count that needs more than the file has is a lie.
+// The smallest sizes of a key-value pair (length, type, one byte) and of a tensor info (name length, n_dims,
+// one extent, type, offset). A count that needs more bytes than the file has is wrong.
 constexpr uint64_t kMinPairBytes = 13;
 constexpr uint64_t kMinInfoBytes = 32;
 
@@ -44,8 +44,8 @@ T TakeScalar(ByteCursor& cursor, const std::string& key) {
   }
 }
 
-// The count is checked as a whole first, so that reserve() cannot be made to ask for more than a few times
-// the file's size (a string takes 8 bytes in the file at least, 32 in memory).
+// The count is checked before anything is read, so that reserve() cannot be made to ask for more than a few
+// times the file's size (a string has at least 8 bytes in the file and 32 in memory).
 template <class T>
 std::vector<T> TakeArray(ByteCursor& cursor, const std::string& key) {
   const uint64_t count = cursor.U64("array length");
@@ -63,8 +63,8 @@ std::vector<T> TakeArray(ByteCursor& cursor, const std::string& key) {
   return values;
 }
 
-// Reads the alternative of GgufValue whose type number is `type`: a scalar, or an array of it. Tries them in
-// turn at compile time, so that the list of types is written down once, in gguf.h.
+// Reads the alternative of GgufValue whose type number is `type`: a scalar, or an array of it. Tries the
+// alternatives at compile time, so that the list of types exists only once, in gguf.h.
 template <size_t kKind = 0>
 GgufValue TakeKind(ByteCursor& cursor, const std::string& key, uint32_t type, bool is_array) {
   if constexpr (kKind < kGgufScalarKinds) {
@@ -106,7 +106,7 @@ void TakeKeys(ByteCursor& cursor, uint64_t count, GgufFile& out) {
   }
 }
 
-// A tensor info as it stands in the file, checked by itself; its place is checked by AddTensors.
+// A tensor info as read from the file and checked on its own; AddTensors checks its place.
 struct TensorInfo {
   std::string name;
   DType dtype;
@@ -127,7 +127,7 @@ std::string TakeTensorName(ByteCursor& cursor, uint64_t index) {
   return name;
 }
 
-// The file lists extents fastest first; ours go slowest first.
+// The file lists extents innermost first; Shape lists them outermost first.
 Shape TakeShape(ByteCursor& cursor, const std::string& name) {
   const uint32_t rank = cursor.U32("n_dims");
   if (rank < 1 || rank > kGgufMaxDims) {
@@ -179,7 +179,7 @@ TensorInfo TakeTensorInfo(ByteCursor& cursor, uint64_t index) {
   return info;
 }
 
-// Needs the keys only. As llama.cpp, we take no other type than u32 for it.
+// Needs the keys only. Like llama.cpp, we accept only u32 here.
 uint64_t Alignment(const GgufFile& file) {
   const auto it = file.keys.find(kGgufAlignmentKey);
   if (it == file.keys.end()) return kGgufDefaultAlignment;
@@ -224,7 +224,7 @@ void AddTensors(const MappedFile& mapped, const std::vector<TensorInfo>& infos, 
                                            NameOf(info.dtype), info.bytes, info.offset),
                    .actual = fmt::format("file of {} bytes, data begin at {}", mapped.size(), data_start)});
     }
-    // The end lies within the file, so padding it cannot wrap around.
+    // The end is within the file, so padding it cannot overflow.
     expected_offset = PaddedTo(alignment, info.offset + info.bytes).value();
     StoredTensor stored{.tensor = Tensor(info.dtype, info.shape, mapped.Share(*begin)), .file = out.path};
     if (!out.tensors.tensors.emplace(info.name, std::move(stored)).second) {
@@ -249,7 +249,7 @@ void CheckPreamble(ByteCursor& cursor) {
   }
 }
 
-// `least` is what one item takes at least; the product of both must fit into what is left.
+// `least` is the smallest size of one item; `count` items must fit into the bytes left.
 void CheckCount(const ByteCursor& cursor, uint64_t count, uint64_t least, const char* what) {
   if (count > cursor.left() / least) {
     throw Error(ErrorKind::kCorrupt, "count is larger than the file allows",
@@ -272,7 +272,7 @@ GgufFile ReadGguf(const std::string& path) {
   CheckCount(cursor, key_count, kMinPairBytes, "key-value count");
   CheckCount(cursor, tensor_count, kMinInfoBytes, "tensor count");
   TakeKeys(cursor, key_count, out);
-  CheckCount(cursor, tensor_count, kMinInfoBytes, "tensor count");  // again: the keys have taken their share
+  CheckCount(cursor, tensor_count, kMinInfoBytes, "tensor count");  // again, because the keys used some bytes
   std::vector<TensorInfo> infos;
   infos.reserve(tensor_count);
   for (uint64_t i = 0; i < tensor_count; ++i) infos.push_back(TakeTensorInfo(cursor, i));

@@ -1,5 +1,5 @@
-// GGUF version 3, as llama.cpp reads it: typed key-value pairs, tensor infos, aligned data. docs/formats.md.
-// Reading here, writing in gguf_writer.h.
+// Reads GGUF version 3, the file format of llama.cpp: typed key-value pairs, tensor infos, aligned data. See
+// docs/formats.md. Writing is in gguf_writer.h.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +12,9 @@
 
 namespace ghost {
 
-// A value in the very type the file gives it, so that reading and saving again changes no byte. The scalars
-// come in the order of GGUF's type numbers, then the arrays in the same order (GgufTypeNumber relies on it).
-// Arrays of arrays exist on paper only and are refused.
+// A value with exactly the type it has in the file, so that reading and saving changes no byte. The scalars
+// are in the order of GGUF's type numbers, then the arrays in the same order (GgufTypeNumber relies on it).
+// Arrays of arrays are not used in practice and are refused.
 using GgufValue =
     std::variant<uint8_t, int8_t, uint16_t, int16_t, uint32_t, int32_t, float, bool, std::string, uint64_t,
                  int64_t, double, std::vector<uint8_t>, std::vector<int8_t>, std::vector<uint16_t>,
@@ -29,12 +29,12 @@ struct GgufFile {
   TensorSet tensors;  // shapes are row-major: {C, R} in the file is Shape{R, C} here
 };
 
-// Maps the file and checks everything before anything points into it. kCorrupt for lies, kUnsupported for
-// other versions, nested arrays and tensor types other than F32, F16, BF16 and Q8_0.
+// Maps the file and checks everything before anything points into it. kCorrupt for inconsistent contents;
+// kUnsupported for other versions, nested arrays and tensor types other than F32, F16, BF16 and Q8_0.
 GgufFile ReadGguf(const std::string& path);
 
 // Typed look-ups. A missing key, or one of another type, is kCorrupt and names file and key; the variants
-// with a fallback forgive only the missing key. Integers of every width are accepted where their value fits.
+// with a fallback accept a missing key only. Integers of every width are accepted if their value fits.
 uint64_t GgufUint(const GgufFile& file, const std::string& key);
 uint64_t GgufUint(const GgufFile& file, const std::string& key, uint64_t fallback);
 double GgufFloat(const GgufFile& file, const std::string& key);  // f32 or f64

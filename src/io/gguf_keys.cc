@@ -1,5 +1,5 @@
 // The typed look-ups of gguf.h. Writers disagree on integer widths (u32 here, i32 or u64 there), so integers
-// are converted when the value fits; strings, floats and bools are never made from each other.
+// are converted if the value fits. Strings, floats and bools are never converted.
 #include <fmt/format.h>
 
 #include <limits>
@@ -14,7 +14,7 @@
 namespace ghost {
 namespace {
 
-// "u32", "array of string": for messages.
+// "u32", "array of string": type names for messages.
 std::string Describe(const GgufValue& value) {
   const std::string_view name = kGgufTypeNames[GgufTypeNumber(value)];
   return IsGgufArray(value) ? fmt::format("array of {}", name) : std::string(name);
@@ -37,11 +37,11 @@ const GgufValue& Require(const GgufFile& file, const std::string& key) {
   return *value;
 }
 
-// bool is an integral type to C++ but not to us.
+// bool is an integral type in C++, but not an integer in GGUF.
 template <class T>
 inline constexpr bool kIsInteger = std::is_integral_v<T> && !std::is_same_v<T, bool>;
 
-// The value as T, a type of the variant, or an error that says what was found instead.
+// The value as T, one of the variant's types, or an Error that names the type found instead.
 template <class T>
 const T& As(const GgufFile& file, const std::string& key, const GgufValue& value, const char* expected) {
   const T* typed = std::get_if<T>(&value);
@@ -84,7 +84,7 @@ std::vector<int64_t> Widened(const GgufFile& file, const std::string& key, const
 std::vector<int64_t> ToInts(const GgufFile& file, const std::string& key, const GgufValue& value) {
   return std::visit(
       [&](const auto& v) -> std::vector<int64_t> {
-        // A std::string has a value_type, too, and must not pass for an array of characters.
+        // A std::string also has a value_type, but it is not an array of characters.
         if constexpr (requires { typename std::decay_t<decltype(v)>::value_type; }) {
           if constexpr (kIsInteger<typename std::decay_t<decltype(v)>::value_type> &&
                         !std::is_same_v<std::decay_t<decltype(v)>, std::string>) {

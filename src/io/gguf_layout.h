@@ -1,4 +1,4 @@
-// The numbers that GGUF's reader and writer must agree on. Internal to src/io.
+// Constants that GGUF's reader and writer share. Internal to src/io.
 #pragma once
 
 #include <array>

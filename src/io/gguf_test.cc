@@ -19,7 +19,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-// Reads, and touches every byte of every tensor.
+// Reads the file and touches every byte of every tensor.
 size_t ReadAll(const std::string& path) {
   size_t sum = 0;
   const GgufFile file = ReadGguf(path);

@@ -13,7 +13,7 @@
 namespace ghost {
 namespace {
 
-// Numbers as they lie in memory: byte_cursor.h asserts that this machine is little-endian.
+// Numbers in memory order: byte_cursor.h asserts that this machine is little-endian.
 template <class T>
 void Append(std::string& out, const T& value) {
   if constexpr (std::is_same_v<T, std::string>) {
@@ -33,7 +33,7 @@ void Append(std::string& out, const std::vector<T>& values) {
   for (const auto& value : values) Append<T>(out, value);
 }
 
-// Key, type, value; an array has the type number 9, then that of its elements, its length, the elements.
+// Key, type, value; an array has type number 9, then the element type, its length and the elements.
 void AppendPair(std::string& out, const std::string& key, const GgufValue& value) {
   Append(out, key);
   if (IsGgufArray(value)) Append<uint32_t>(out, kGgufArray);
@@ -45,7 +45,7 @@ uint64_t Padded(uint64_t size) {
   return (size + kGgufDefaultAlignment - 1) / kGgufDefaultAlignment * kGgufDefaultAlignment;
 }
 
-// What we cannot write is no damage in a file but a limit of the format.
+// Data that GGUF cannot hold are a limit of the format, not a damaged file: kUnsupported.
 [[noreturn]] void Refuse(const std::string& path, const std::string& name, const char* what) {
   throw Error(ErrorKind::kUnsupported, what, {.file = path, .tensor = name});
 }
@@ -78,7 +78,7 @@ uint32_t CheckTensor(const std::string& path, const std::string& name, const Laz
                .actual = std::string(NameOf(tensor.dtype()))});
 }
 
-// All checks happen here, before the file is created. Offsets are the running sum that readers insist on.
+// All checks run here, before the file is created. Offsets are the running sum that readers require.
 std::string MakeHeader(const std::string& path, const GgufKeys& keys, const GgufTensors& tensors) {
   std::string header(kGgufMagic);
   Append<uint32_t>(header, kGgufVersion);

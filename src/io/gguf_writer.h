@@ -1,4 +1,4 @@
-// Writing GGUF version 3 files that llama.cpp loads. Knows no model: the caller brings keys and tensors.
+// Writes GGUF version 3 files that llama.cpp loads. Knows no model: the caller provides keys and tensors.
 #pragma once
 
 #include <string>
@@ -13,11 +13,11 @@ namespace ghost {
 using GgufKeys = std::vector<std::pair<std::string, GgufValue>>;
 using GgufTensors = std::vector<std::pair<std::string, LazyTensor>>;
 
-// Writes whole or not at all; keys and tensors in the given order, alignment 32, the same input gives the
-// same bytes. Tensors are made one after the other while they are written. Shapes are row-major, as
-// everywhere; the file gets them reversed. kUnsupported, naming the culprit, for what the format cannot hold:
-// empty or repeated keys and names, names over 63 bytes, rank 0 or above 4, types other than F32, F16, BF16
-// and Q8_0, and a general.alignment other than 32.
+// Writes the whole file or nothing, with keys and tensors in the given order and alignment 32; the same input
+// gives the same bytes. Tensors are created one at a time while they are written. Shapes are row-major, as
+// everywhere else; the file stores them reversed. kUnsupported, naming the key or tensor, for data the format
+// cannot hold: empty or repeated keys and names, names over 63 bytes, rank 0 or above 4, types other than
+// F32, F16, BF16 and Q8_0, and a general.alignment other than 32.
 void SaveGguf(const std::string& path, const GgufKeys& keys, const GgufTensors& tensors);
 
 }  // namespace ghost

@@ -1,4 +1,5 @@
-// A tensor that is made when it is written, so that changing a checkpoint needs memory for one tensor only.
+// A tensor that is created when it is written, so that converting a checkpoint needs memory
+// for one tensor only.
 #pragma once
 
 #include <functional>
@@ -11,16 +12,16 @@ namespace ghost {
 class LazyTensor {
  public:
   LazyTensor() = default;
-  LazyTensor(Tensor tensor)  // NOLINT: a tensor that is there already
+  LazyTensor(Tensor tensor)  // NOLINT: an existing tensor
       : dtype_(tensor.dtype()), shape_(tensor.shape()), make_([t = std::move(tensor)] { return t; }) {}
-  // `make` must give a tensor of this type and shape.
+  // `make` must return a tensor of this type and shape.
   LazyTensor(DType dtype, Shape shape, std::function<Tensor()> make)
       : dtype_(dtype), shape_(shape), make_(std::move(make)) {}
 
   DType dtype() const { return dtype_; }
   const Shape& shape() const { return shape_; }
   size_t num_bytes() const { return CheckedBytes(shape_, dtype_).value(); }
-  Tensor Make() const;  // GHOST_CHECKs that the promise was kept
+  Tensor Make() const;  // GHOST_CHECKs type and shape
 
  private:
   DType dtype_ = DType::kF32;

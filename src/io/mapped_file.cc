@@ -16,7 +16,7 @@ namespace {
 
 std::string Reason() { return std::strerror(errno); }
 
-// The mapping outlives the descriptor, so it is closed as soon as the constructor ends, also by a throw.
+// Closes the descriptor at the end of the constructor, even after a throw; the mapping does not need it.
 struct Descriptor {
   int number;
   ~Descriptor() {
@@ -27,7 +27,7 @@ struct Descriptor {
 }  // namespace
 
 MappedFile::MappedFile(const std::string& path) : path_(path) {
-  // O_NONBLOCK: opening a named pipe must not wait for a writer; it has no effect on regular files.
+  // O_NONBLOCK: opening a named pipe must not wait for a writer. It has no effect on regular files.
   const Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
   if (file.number < 0) {
     const bool missing = errno == ENOENT || errno == ENOTDIR;
@@ -39,7 +39,7 @@ MappedFile::MappedFile(const std::string& path) : path_(path) {
     throw Error(ErrorKind::kIo, "cannot read the size of the file", {.file = path, .actual = Reason()});
   }
   if (!S_ISREG(info.st_mode)) throw Error(ErrorKind::kNotFound, "not a regular file", {.file = path});
-  // mmap refuses a length of zero, and no format of ours has an empty file.
+  // mmap refuses a length of zero, and none of our formats allows an empty file.
   if (info.st_size == 0) throw Error(ErrorKind::kCorrupt, "file is empty", {.file = path});
   size_ = static_cast<size_t>(info.st_size);
   void* address = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, file.number, 0);

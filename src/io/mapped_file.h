@@ -1,4 +1,4 @@
-// A whole file, mapped read-only. Opening costs no reading: pages come when they are touched.
+// A whole file, mapped read-only. Opening reads nothing: pages are loaded when they are touched.
 #pragma once
 
 #include <cstddef>
@@ -9,13 +9,13 @@
 
 namespace ghost {
 
-// A value: copies share the mapping, which lasts as long as any copy, or any pointer made by Share(). Threads
-// may share it. Renaming or deleting the file is harmless, so our writers (base/file.h) may replace a file
-// that is mapped. A limit of mmap: if another process makes the file shorter in place, touching the lost
-// pages kills the process with SIGBUS; checkpoints must not be truncated while they are in use.
+// A value: copies share the mapping, which lasts as long as any copy or any pointer from Share(). Threads may
+// share it. Renaming or deleting the file is harmless, so our writers (base/file.h) may replace a mapped
+// file. A limit of mmap: if another process truncates the file, touching the lost pages kills the process
+// with SIGBUS, so checkpoints must not be truncated while they are in use.
 class MappedFile {
  public:
-  // kNotFound when the path is missing or no regular file, kCorrupt when the file is empty, kIo otherwise.
+  // kNotFound if the path is missing or not a regular file, kCorrupt if the file is empty, kIo otherwise.
   explicit MappedFile(const std::string& path);
 
   const std::string& path() const { return path_; }
@@ -31,9 +31,9 @@ class MappedFile {
   size_t size_ = 0;
 };
 
-// Tells the system that these bytes of a mapped file will be read soon, so that many small reads from a cold
-// disk wait for it together instead of one after the other. Advice only; harmless for memory that is not a
-// file.
+// Tells the system that these bytes of a mapped file will be read soon, so that many small reads
+// from a cold disk wait together instead of one after the other. Only a hint; harmless for memory
+// that is not a mapped file.
 void PrefetchMapped(const std::byte* data, size_t size);
 
 }  // namespace ghost

@@ -33,7 +33,7 @@ TEST(MappedFile, ShowsTheBytesAndFollowsLinks) {
   const MappedFile file(dir.File("link"));
   EXPECT_EQ(Text(file.bytes()), "hello");
   EXPECT_EQ(file.path(), dir.File("link"));
-  EXPECT_EQ(file.Share(5).get(), file.bytes().data() + 5);  // the end may be pointed at
+  EXPECT_EQ(file.Share(5).get(), file.bytes().data() + 5);  // one past the end is allowed
   EXPECT_THROW(file.Share(6), Error);
 }
 
@@ -54,7 +54,7 @@ TEST(MappedFile, SaysWhyAFileCannotBeOpened) {
   EXPECT_EQ(KindOfOpening(dir.Write("a", "x") + "/below"), ErrorKind::kNotFound);
   EXPECT_EQ(KindOfOpening(dir.path()), ErrorKind::kNotFound);
   EXPECT_EQ(KindOfOpening(dir.Write("empty", "")), ErrorKind::kCorrupt);
-  // A pipe without a writer must not make us wait.
+  // Opening a pipe without a writer must not block.
   ASSERT_EQ(::mkfifo(dir.File("pipe").c_str(), 0600), 0);
   EXPECT_EQ(KindOfOpening(dir.File("pipe")), ErrorKind::kNotFound);
 }

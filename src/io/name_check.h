@@ -1,4 +1,4 @@
-// Names that come out of binary files end up in JSON, on terminals and in other files.
+// Checks of names read from binary files, which end up in JSON, on terminals and in other files.
 #pragma once
 
 #include <string_view>

@@ -13,16 +13,16 @@
 namespace ghost {
 namespace {
 
-// The pickle of a checkpoint with a thousand tensors has some 100 KB and 20 000 values. The limits leave room
-// for far more and keep what a hostile one can take to about 100 MB.
+// The pickle of a checkpoint with a thousand tensors has some 100 KB and 20 000 values. The limits allow far
+// more, and keep the memory that a hostile pickle can use to about 100 MB.
 constexpr uint64_t kMaxBytes = 64u << 20;
-constexpr size_t kMaxEntries = 1'000'000;  // each of the stack, the marks, the memo, and of values in all
-constexpr PickleId kUnset = 0xffffffff;    // a memo slot that nothing was put into
+constexpr size_t kMaxEntries = 1'000'000;  // limit of each of stack, marks, memo and values
+constexpr PickleId kUnset = 0xffffffff;    // an empty memo slot
 
 constexpr std::string_view kOrderedDict = "collections OrderedDict";
 
-// Every name a state dict may mention, as "module name". They are tokens: compared with what the pickle asks
-// for, never looked up anywhere. Whatever is not here, os.system and numpy alike, ends the reading.
+// Every name a state dict may mention, as "module name". The names are only compared with those in the pickle
+// and never looked up. Any other name, os.system and numpy alike, is an error.
 constexpr std::array<std::string_view, 14> kGlobals = {
     kOrderedDict,
     "torch._utils _rebuild_tensor_v2",
@@ -40,8 +40,8 @@ constexpr std::array<std::string_view, 14> kGlobals = {
     "torch BoolStorage",
 };
 
-// The opcodes we know, with the bytes that follow each; of the rest, some could run code (INST, OBJ, NEWOBJ,
-// EXT), some are from protocol 0 and 1 and their text forms, none is in a state dict.
+// The supported opcodes, with the bytes that follow each. Of the others, some could run code (INST, OBJ,
+// NEWOBJ, EXT) and some belong to protocols 0 and 1 and their text forms; a state dict uses none of them.
 enum Opcode : uint8_t {
   kMark = '(',
   kStop = '.',
@@ -81,16 +81,15 @@ enum Opcode : uint8_t {
   kFrame = 0x95,  // u64 length
 };
 
-// A name for an error message: it comes from a stranger and may hold terminal escapes.
+// A name for an error message: untrusted, so terminal escapes are replaced.
 std::string Printable(std::string_view text) {
   std::string out;
   for (const char c : text.substr(0, 80)) out.push_back(c >= ' ' && c <= '~' ? c : '?');
   return out;
 }
 
-// A stack machine. Every step takes its operands from the bytes and the stack, both of which say so when
-// there is nothing left; the checks of size after each step bound what one opcode can add to what the limits
-// allow.
+// A stack machine. Every step takes its operands from the bytes and the stack, both of which throw when they
+// are empty. The size checks after each step bound how far one opcode can exceed the limits.
 class Machine {
  public:
   Machine(std::span<const std::byte> bytes, const std::string& file) : cursor_(bytes, file) {}
@@ -109,7 +108,7 @@ class Machine {
       }
     }
     if (stack_.size() != 1 || !marks_.empty()) Corrupt("pickle does not end with one value");
-    if (cursor_.left() != 0) Corrupt("pickle goes on after its end");
+    if (cursor_.left() != 0) Corrupt("pickle has bytes after its end");
     document_.root = stack_.back();
     return std::move(document_);
   }
@@ -127,13 +126,13 @@ class Machine {
                  .hint = "only plain state dicts are read; save the model as safetensors instead"});
   }
 
-  // --- the stack; nothing below the topmost mark may be taken ---
+  // --- the stack; values below the topmost mark are out of reach ---
 
   void Push(PickleValue value) {
     document_.values.push_back(std::move(value));
     stack_.push_back(static_cast<PickleId>(document_.values.size() - 1));
   }
-  // The lowest place that may be taken: what lies below a mark belongs to the value being built outside.
+  // The lowest position that may be popped: values below a mark belong to the enclosing value.
   size_t Floor() const { return marks_.empty() ? 0 : marks_.back(); }
   PickleId Pop() {
     if (stack_.size() <= Floor()) Corrupt("pickle takes from an empty stack");
@@ -141,14 +140,15 @@ class Machine {
     stack_.pop_back();
     return id;
   }
-  // The topmost value, which must be of that kind; it stays. The reference ends with the next Push.
+  // The topmost value, which must be of that kind; it is not popped. The reference is valid
+  // until the next Push.
   PickleValue& Top(PickleKind kind, const char* what) {
     if (stack_.size() <= Floor()) Corrupt("pickle takes from an empty stack");
     PickleValue& value = document_.values[stack_.back()];
     if (value.kind != kind) Corrupt(what);
     return value;
   }
-  // Everything above the topmost mark, lowest first; the mark goes, too.
+  // Pops everything above the topmost mark, lowest first, and the mark itself.
   std::vector<PickleId> PopToMark() {
     if (marks_.empty()) Corrupt("pickle closes what it never opened");
     const auto begin = stack_.begin() + static_cast<std::ptrdiff_t>(marks_.back());
@@ -158,7 +158,7 @@ class Machine {
     return items;
   }
 
-  // --- opcodes, by family; false when the opcode is of another one ---
+  // --- opcodes, by family; each function returns false for an opcode of another family ---
 
   void PushInt(int64_t number) { Push({.kind = PickleKind::kInt, .number = number}); }
   void PushBool(bool value) { Push({.kind = PickleKind::kBool, .number = value}); }
@@ -167,7 +167,7 @@ class Machine {
     if (!IsUtf8(text)) Corrupt("pickle string is not UTF-8");
     Push({.kind = PickleKind::kString, .text = text});
   }
-  // Two's complement, little-endian, any number of bytes; more than eight would be no count of anything.
+  // Two's complement, little-endian, any number of bytes; no count needs more than eight.
   void PushLong() {
     const std::string_view digits = cursor_.Take(cursor_.U8("integer length"), "integer");
     if (digits.size() > 8) Corrupt("pickle integer has more than 64 bits");
@@ -226,7 +226,8 @@ class Machine {
     for (size_t i = count; i > 0; --i) items[i - 1] = Pop();
     Push({.kind = PickleKind::kTuple, .items = std::move(items)});
   }
-  // Appends to the list or dict on top. Keys of a dict are not compared here: only names matter, later.
+  // Appends to the list or dict on top. Duplicate keys are not checked here, only
+  // duplicate tensor names later.
   void AppendTo(PickleKind kind, const std::vector<PickleId>& items) {
     const bool is_list = kind == PickleKind::kList;
     PickleValue& target =
@@ -240,7 +241,7 @@ class Machine {
       case kMark:
         marks_.push_back(stack_.size());
         return true;
-      case kPop:  // like CPython, takes the mark when that is the topmost thing
+      case kPop:  // like CPython, pops a mark if it is on top
         if (!marks_.empty() && stack_.size() == marks_.back()) {
           marks_.pop_back();
         } else {
@@ -284,7 +285,7 @@ class Machine {
     }
   }
 
-  // The slot is an index into an array, so a slot far away would size it: hence the limit.
+  // The slot is an index into an array, so a huge slot number would allocate a huge array: hence the limit.
   void Remember(uint64_t slot) {
     if (stack_.size() <= Floor()) Corrupt("pickle takes from an empty stack");
     if (slot >= kMaxEntries) Corrupt("pickle needs more memory than any checkpoint does");
@@ -319,7 +320,7 @@ class Machine {
     }
   }
 
-  // Up to the next newline, which is eaten but not returned.
+  // Reads up to the next newline, which is skipped.
   std::string_view TakeLine() {
     const std::string_view line = cursor_.Line(/*longest=*/256);
     if (line.empty()) Corrupt("pickle names something without a name");
@@ -335,7 +336,7 @@ class Machine {
     Push({.kind = PickleKind::kGlobal, .text = *known});
   }
 
-  // A call: an OrderedDict is made at once, since items follow; of the others only the wish is noted down.
+  // A call: an OrderedDict is created at once, because items follow; any other call is only recorded.
   void Reduce() {
     Top(PickleKind::kTuple, "pickle calls with what is no tuple");
     const PickleId arguments = Pop();
@@ -367,7 +368,7 @@ class Machine {
       case kReduce:
         Reduce();
         return true;
-      case kBuild:  // sets attributes (`_metadata`), which say nothing about tensors
+      case kBuild:  // sets attributes (`_metadata`), which do not affect tensors
         Pop();
         if (!Top(PickleKind::kDict, "pickle builds on what is no OrderedDict").ordered) {
           Corrupt("pickle builds on what is no OrderedDict");

@@ -1,6 +1,5 @@
-// A pickle machine for data only: the opcodes and names that a PyTorch state dict needs, nothing that could
-// run code. Its result is a graph of plain values; what a call means is for the caller to say
-// (pytorch_bin.cc).
+// A pickle reader for data only: it knows the opcodes and names that a PyTorch state dict needs, and nothing
+// that could run code. The result is a graph of plain values; pytorch_bin.cc interprets the recorded calls.
 #pragma once
 
 #include <cstddef>
@@ -12,8 +11,8 @@
 
 namespace ghost {
 
-// Values live in one array and refer to each other by index. A hostile pickle can build cycles and towers of
-// any height; they are only numbers here: nothing recurses over them, nothing leaks, freeing is flat.
+// Values live in one array and refer to each other by index. A hostile pickle can build cycles and deep
+// nesting, but they are only numbers here: nothing recurses over them, nothing leaks, and freeing is flat.
 using PickleId = uint32_t;
 
 enum class PickleKind : uint8_t {
@@ -48,9 +47,9 @@ struct PickleDocument {
   const PickleValue& Root() const { return values[root]; }
 };
 
-// Runs the pickle. Limits: 64 MB, a million entries each of stack, marks, memo and values.
-// kUnsupported for opcodes and globals outside of the known set, naming them; kCorrupt for anything that no
-// pickler writes. `file` is for messages only.
+// Runs the pickle. Limits: 64 MB, a million entries each of stack, marks, memo and values. kUnsupported,
+// naming them, for opcodes and globals outside the known set; kCorrupt for anything that no pickler writes.
+// `file` is for messages only.
 PickleDocument ReadPickle(std::span<const std::byte> bytes, const std::string& file);
 
 }  // namespace ghost

@@ -1,4 +1,4 @@
-// The values that the machine makes; what it refuses is in the tables of pytorch_bin_test.cc.
+// The values that the pickle reader returns; pytorch_bin_test.cc has the tables of refused pickles.
 #include "io/pickle.h"
 
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 namespace ghost {
 namespace {
 
-// Keeps the bytes that the document's strings point to.
+// Owns the bytes that the document's strings point to.
 struct Pickled {
   explicit Pickled(const std::string& value) : bytes(pickle::Document(value)) {
     document = ReadPickle(std::as_bytes(std::span(bytes)), "test.bin");
@@ -59,19 +59,19 @@ TEST(Pickle, BuildsContainersInOrder) {
   EXPECT_EQ(dict.item(3).number, 4);
   EXPECT_FALSE(dict.root().ordered);
   EXPECT_TRUE(Pickled(pickle::OrderedDict()).root().ordered);
-  EXPECT_EQ(Pickled("(K\1(0t").root().items.size(), 1u);  // POP takes a mark, too
+  EXPECT_EQ(Pickled("(K\1(0t").root().items.size(), 1u);  // POP also pops a mark
 }
 
 TEST(Pickle, MemoSharesValues) {
   const Pickled pickled(
       "]q\5"
       "0"
-      "h\5h\5\x86");  // a list, put away, dropped, and recalled twice
+      "h\5h\5\x86");  // a list: stored, dropped, and recalled twice
   EXPECT_EQ(pickled.document.values.size(), 2u);
   EXPECT_EQ(pickled.root().items.at(0), pickled.root().items.at(1));
 }
 
-// No recursion anywhere: neither building nor freeing these may use the C++ stack.
+// Neither building nor freeing these values may recurse on the C++ stack.
 TEST(Pickle, CyclesAndTowersAreJustNumbers) {
   const Pickled cycle("]q\1h\1a");
   EXPECT_EQ(cycle.root().items.at(0), cycle.document.root);

@@ -20,7 +20,8 @@ namespace ghost {
 namespace {
 
 constexpr std::string_view kZipStart("PK\3\4", 4);
-// PROTO 2, then LONG1 with the ten bytes of 0x1950a86a20f9469cfc6c: what torch.save wrote before version 1.6.
+// PROTO 2, then LONG1 with the ten bytes of 0x1950a86a20f9469cfc6c: the header of
+// torch.save before version 1.6.
 constexpr std::string_view kLegacyStart("\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19", 14);
 
 constexpr std::array<std::pair<std::string_view, DType>, 10> kStorageTypes = {{
@@ -36,14 +37,14 @@ constexpr std::array<std::pair<std::string_view, DType>, 10> kStorageTypes = {{
     {"torch BoolStorage", DType::kBool},
 }};
 
-// The bytes behind a persistent id.
+// The bytes that a persistent id refers to.
 struct Storage {
   DType dtype;
   uint64_t offset;  // in the file
   uint64_t count;   // elements
 };
 
-// What _rebuild_tensor_v2 describes; extents and strides in elements, outermost first.
+// The arguments of _rebuild_tensor_v2; extents and strides are in elements, outermost first.
 struct StridedView {
   Storage storage;
   uint64_t first;
@@ -54,13 +55,13 @@ struct StridedView {
   auto Key() const { return std::tuple(storage.dtype, storage.offset, first, extents, strides); }
 };
 
-// True when the view's elements lie in row-major order without gaps, so that it needs no copy.
+// True if the view's elements are in row-major order without gaps, so that it needs no copy.
 bool IsContiguous(const StridedView& view) {
   int64_t expected = 1;
   for (size_t axis = view.extents.size(); axis-- > 0;) {
     if (view.extents[axis] == 1) continue;  // its stride is never used
     if (view.strides[axis] != expected) return false;
-    expected *= view.extents[axis];  // bounded by the storage, which CheckView has seen
+    expected *= view.extents[axis];  // bounded by the storage, see CheckView
   }
   return true;
 }
@@ -87,8 +88,8 @@ void CopyView(const StridedView& view, const std::byte* storage, size_t element_
   }
 }
 
-// One archive from start to end. The pickle machine has noted down calls and ids; here they get their
-// meaning, and only the shapes of value that torch.save writes have one.
+// Reads one archive. The pickle reader has recorded calls and ids; this class interprets them, and accepts
+// only the kinds of value that torch.save writes.
 class BinReader {
  public:
   explicit BinReader(const std::string& path) : file_(path) {}
@@ -140,7 +141,7 @@ class BinReader {
     Corrupt("not a PyTorch checkpoint", "", "a zip archive, which begins with PK");
   }
 
-  // The archive's one top folder, whose name is arbitrary: the folder of data.pkl.
+  // The archive's one top folder, i.e. the folder of data.pkl. Its name is arbitrary.
   std::string FindPrefix() const {
     constexpr std::string_view kPickleName = "/data.pkl";
     std::optional<std::string> prefix;
@@ -163,7 +164,7 @@ class BinReader {
             fmt::format("{} bytes", order.size()));
   }
 
-  // The root, or the dict one level below it that training scripts make.
+  // The root, or the dict one level below it that training scripts write.
   const PickleValue& FindStateDict() const {
     const PickleValue& root = document_.Root();
     if (root.kind != PickleKind::kDict) {
@@ -181,7 +182,7 @@ class BinReader {
     return root;
   }
 
-  // Arguments of a call of `function`, or null if the value is something else.
+  // The arguments of a call of `function`; null if the value is anything else.
   const std::vector<PickleId>* CallOf(std::string_view function, PickleId id) const {
     const PickleValue& value = document_.At(id);
     if (value.kind != PickleKind::kCall || document_.At(value.items[0]).text != function) return nullptr;
@@ -189,7 +190,7 @@ class BinReader {
   }
 
   // _rebuild_tensor_v2(storage, offset, size, stride, requires_grad, hooks[, metadata]), perhaps inside
-  // _rebuild_parameter(tensor, requires_grad, hooks). What follows the stride says nothing about values.
+  // _rebuild_parameter(tensor, requires_grad, hooks). The arguments after the stride do not affect values.
   StridedView ParseTensor(PickleId id, const std::string& name) {
     if (const auto* parameter = CallOf("torch._utils _rebuild_parameter", id)) {
       if (parameter->size() != 3) Corrupt("parameter is rebuilt from the wrong number of arguments", name);
@@ -246,7 +247,7 @@ class BinReader {
     }
     const DType dtype = ParseStorageType(item(1).text, name);
     const uint64_t count = ParseCount(tuple.items[4], name, "element count");
-    // The key can only ever select an entry of this archive, whatever it is spelt like.
+    // The key can only select an entry of this archive, whatever its spelling.
     const std::string entry_name = fmt::format("{}/data/{}", prefix_, item(2).text);
     const auto entry = entries_.find(entry_name);
     if (entry == entries_.end()) Corrupt("archive lacks the tensor's storage", name, entry_name);
@@ -267,8 +268,9 @@ class BinReader {
          "torch.FloatStorage etc.", std::string(type));
   }
 
-  // Every element must lie in the storage. With strides of zero a view can have more elements than its
-  // storage; such a view is refused, or a file of a few bytes could ask for any amount of memory.
+  // Every element must be inside the storage. With strides of zero a view can have more elements
+  // than its storage. Such views are refused, because a file of a few bytes could otherwise ask for
+  // any amount of memory.
   void CheckView(const StridedView& view, const std::string& name) const {
     if (view.extents.size() != view.strides.size()) {
       Corrupt("tensor has not as many strides as extents", name, std::to_string(view.extents.size()),
@@ -296,8 +298,8 @@ class BinReader {
     }
   }
 
-  // Points into the mapping where it can. The budget for copies is the size of the file: honest checkpoints
-  // stay far below it, and a small pickle with many views of one large storage cannot multiply it.
+  // Aliases the mapping if possible. Copies may use as much memory as the file has bytes: real checkpoints
+  // stay far below that, and a small pickle with many views of one large storage cannot multiply its size.
   Tensor MakeTensor(const StridedView& view, const std::string& name) {
     CheckView(view, name);
     const Shape shape(view.extents);
@@ -324,7 +326,7 @@ class BinReader {
   std::string prefix_;
   PickleDocument document_;
   using ViewKey = decltype(std::declval<StridedView>().Key());
-  std::map<ViewKey, Tensor> copies_;  // tied weights stay tied when they had to be copied
+  std::map<ViewKey, Tensor> copies_;  // copied tied weights stay tied
   uint64_t copied_bytes_ = 0;
 };
 

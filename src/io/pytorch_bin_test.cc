@@ -15,7 +15,7 @@ namespace {
 
 using testing::ElementsAre;
 
-// Reads, and touches every byte of every tensor.
+// Reads the file and touches every byte of every tensor.
 void ReadAll(const std::string& path) {
   size_t sum = 0;
   for (const auto& [name, stored] : ReadPytorchBin(path).tensors) {
@@ -74,7 +74,7 @@ TEST(PytorchBin, ReadsWrappedDictsAndParameters) {
     ASSERT_EQ(set.tensors.size(), 1u);
     EXPECT_THAT(ToFloats(set.tensors.at("w").tensor), ElementsAre(1, 2, 3, 4, 5, 6));
   }
-  // A tensor that happens to be called "model" is just a tensor.
+  // A tensor named "model" is just a tensor.
   EXPECT_EQ(ReadDict({Text("model"), parameter}).tensors.count("model"), 1u);
   EXPECT_TRUE(ReadDict({}).tensors.empty());
 }
@@ -118,7 +118,7 @@ TEST(PytorchBin, ReadsTheShortOpcodesOfProtocol4) {
   EXPECT_THAT(ToFloats(set.tensors.at("w").tensor), ElementsAre(2, 3));
 }
 
-// Views that must be copied share one copy when they are the same; together they never exceed the file.
+// Equal views that must be copied share one copy; all copies together never exceed the file's size.
 TEST(PytorchBin, CopiesAreSharedAndBounded) {
   using namespace pickle;
   const View transposed{.size = {3, 2}, .stride = {1, 3}};
@@ -167,7 +167,7 @@ TEST(PytorchBin, ReadsTheGoldenModel) {
 
 TEST(PytorchBin, GoldenHeadersSurviveFlips) {
   const std::string bytes = ReadFile("tests/golden/ss_orig_f16/pytorch_model.bin");
-  // The first local header and the pickle's beginning, then the end of the directory and the end records.
+  // The first local header and the start of the pickle, then the end of the directory and the end records.
   ExpectFlipsAreSurvived(bytes, 0, 400, ReadAll);
   ExpectFlipsAreSurvived(bytes, bytes.size() - 250, bytes.size(), ReadAll);
 }

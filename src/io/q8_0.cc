@@ -34,7 +34,7 @@ void QuantizeBlock(std::span<const float, kBlock> x, std::byte* out) {
   }
   std::memcpy(out, &half, sizeof(half));
   for (size_t i = 0; i < kBlock; ++i) {
-    // A subnormal scale is too coarse to keep |x| / scale below 127 by itself, hence the clamp.
+    // With a subnormal scale, |x| / scale can exceed 127, hence the clamp.
     const float q = scale == 0 ? 0 : std::clamp(std::round(x[i] / scale), -127.0f, 127.0f);
     out[2 + i] = static_cast<std::byte>(static_cast<int8_t>(q));
   }

@@ -1,5 +1,5 @@
 // Q8_0, the one quantised type we write: blocks of 32 values share a half-precision scale (docs/formats.md).
-// Reading it back is WidenElements (tensor/tensor.h).
+// WidenElements (tensor/tensor.h) reads it.
 #pragma once
 
 #include <cstddef>
@@ -8,9 +8,10 @@
 namespace ghost {
 
 // Quantises `row`, a multiple of 32 values, into `out`, which holds row.size() / 32 * 34 bytes. Per block:
-// d = max|x| / 127, q = round(x / d), ties away from zero, with d before it is rounded to half. Throws
-// Error(kUnsupported) for values that are not finite or so large (above about 8.3e6) that d is no finite
-// half.
+//   d = max|x| / 127, rounded to half only when it is stored
+//   q = round(x / d), ties away from zero
+// Throws Error(kUnsupported) for values that are not finite, or so large (above about 8.3e6) that d
+// is not a finite half.
 void QuantizeRowQ8_0(std::span<const float> row, std::byte* out);
 
 }  // namespace ghost

@@ -17,7 +17,7 @@ struct Block {
   std::vector<int> q;
 };
 
-// The one block of 32 values whose first ones are given, the others zero.
+// The block of 32 values that starts with the given ones; the others are zero.
 Block Quantised(std::vector<float> values) {
   values.resize(32);
   std::vector<std::byte> bytes(34);
@@ -37,7 +37,7 @@ TEST(Q8_0, ScaleIsTheLargestOver127) {
 }
 
 TEST(Q8_0, RoundsWithTheScaleBeforeHalfPrecision) {
-  // d = 0.1 / 127 is no half; q of the largest value is 127 only with the unrounded one.
+  // d = 0.1 / 127 is not a half; q of the largest value is 127 only with the unrounded d.
   const Block block = Quantised({0.1f, -0.05f});
   EXPECT_EQ(block.q[0], 127);
   EXPECT_EQ(block.q[1], -64);  // -63.5

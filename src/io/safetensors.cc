@@ -32,7 +32,7 @@ struct Entry {
   uint64_t end;
 };
 
-// A value for a message, cut when it is long; a file can put anything here.
+// A value for a message, truncated if long, because a file can put anything here.
 std::string Quoted(const Json& value) {
   std::string text = value.dump(-1, ' ', false, Json::error_handler_t::replace);
   if (text.size() > 80) text = text.substr(0, 80) + "...";
@@ -58,7 +58,7 @@ DType ParseDType(const Json& value, const std::string& name, const std::string& 
   if (!value.is_string()) BadEntry(file, name, "dtype is not a string", "a type name", value);
   const std::string& text = value.get_ref<const std::string&>();
   const auto dtype = DTypeFromName(text);
-  if (dtype && *dtype != DType::kQ8_0) return *dtype;  // Q8_0 is GGUF's and has no name here
+  if (dtype && *dtype != DType::kQ8_0) return *dtype;  // Q8_0 exists only in GGUF
   if (text.starts_with("F4") || text.starts_with("F6_")) {
     throw Error(ErrorKind::kUnsupported, "element types below 8 bits are not supported",
                 {.file = file, .tensor = name, .actual = text});
@@ -66,9 +66,8 @@ DType ParseDType(const Json& value, const std::string& name, const std::string& 
   BadEntry(file, name, "unknown element type", "F32, F16, BF16, F64, I64, ...", value);
 }
 
-// nlohmann gives numbers written without sign, point or exponent the unsigned type; nothing else is an
-// extent.
-// (-0 is written with a sign, 2.0 with a point: both are refused.)
+// nlohmann gives the unsigned type only to numbers without sign, point and exponent, and only those are
+// extents: -0 (a sign) and 2.0 (a point) are refused.
 Shape ParseShape(const Json& value, const std::string& name, const std::string& file) {
   if (!value.is_array()) BadEntry(file, name, "shape is not a list", "a list of extents", value);
   if (value.size() > Shape::kMaxRank) {
@@ -103,7 +102,7 @@ Entry ParseEntry(const std::string& name, const Json& value, const std::string& 
           .end = offsets[1].get<uint64_t>()};
 }
 
-// The byte range must lie in the data and be as long as shape and type say.
+// The byte range must be inside the data and as long as shape and type require.
 void CheckRange(const Entry& entry, uint64_t data_bytes, const std::string& file) {
   const auto range = [&] { return fmt::format("bytes [{}, {})", entry.begin, entry.end); };
   if (entry.begin > entry.end || entry.end > data_bytes) {
@@ -124,9 +123,9 @@ void CheckRange(const Entry& entry, uint64_t data_bytes, const std::string& file
   }
 }
 
-// Sorts by place and checks that the ranges cover the data exactly once. Empty tensors sort before the one
-// that begins at the same byte. What nobody owns could hide anything, so it is refused, as in the reference
-// reader.
+// Sorts by offset and checks that the ranges cover the data exactly once. Empty tensors sort before the one
+// that begins at the same byte. Bytes outside all tensors could hide anything, so they are refused, as in
+// the reference reader.
 void CheckTiling(std::vector<Entry>& entries, uint64_t data_bytes, const std::string& file) {
   std::ranges::sort(entries, {}, [](const Entry& e) { return std::tie(e.begin, e.end, e.name); });
   uint64_t covered = 0;
@@ -160,7 +159,7 @@ std::map<std::string, std::string> ParseMetadata(const Json& value, const std::s
   return metadata;
 }
 
-// The header's JSON text, and through the cursor the place where the data begin.
+// The header's JSON text; afterwards the cursor is at the start of the data.
 std::string_view TakeHeader(ByteCursor& cursor) {
   const uint64_t size = cursor.U64("header length");
   if (size > kMaxHeaderBytes || size > cursor.left()) {
@@ -179,7 +178,7 @@ std::string_view TakeHeader(ByteCursor& cursor) {
 
 // --- writing ---
 
-// Valid UTF-8 only: nlohmann refuses to print anything else, and so would every reader.
+// Valid UTF-8 only: nlohmann refuses to print anything else, and every reader would refuse it.
 std::string JsonText(const std::string& text, const std::string& path) {
   try {
     return Json(text).dump();
@@ -191,7 +190,7 @@ std::string JsonText(const std::string& text, const std::string& path) {
 
 using NamedTensor = std::pair<const std::string, LazyTensor>;
 
-// Written by hand, not through a JSON document: the order of the entries is the order of the data.
+// Formatted by hand instead of through a JSON document, because entries must be in the order of the data.
 std::string MakeHeader(const std::vector<const NamedTensor*>& order, const std::string& path,
                        const std::map<std::string, std::string>& metadata) {
   std::vector<std::string> entries;
@@ -265,8 +264,8 @@ void StreamSafetensors(const std::string& path, const std::map<std::string, Lazy
     }
     order.push_back(&item);
   }
-  // Everything that can be refused has been or will be before the file is created.
-  // Stable: the map is sorted by name already. Large elements first keeps all of them aligned to their size.
+  // All checks come before the file is created. The sort is stable and the map is already sorted by name;
+  // large elements first keeps every tensor aligned to its element size.
   std::ranges::stable_sort(order, std::greater{},
                            [](const NamedTensor* item) { return InfoOf(item->second.dtype()).block_bytes; });
   const std::string header = MakeHeader(order, path, metadata);

@@ -116,7 +116,7 @@ TEST(Safetensors, RoundTripKeepsEveryTypeToTheBit) {
         0u)
         << name << " is not aligned";
   }
-  // Saving what was read, over the very file that is mapped, gives the same bytes.
+  // Saving the tensors over the file they are mapped from gives the same bytes.
   const std::string before = ReadFile(dir.File("m"));
   SaveSafetensors(dir.File("m"), Plain(read), read.metadata);
   EXPECT_EQ(ReadFile(dir.File("m")), before);

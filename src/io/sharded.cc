@@ -17,7 +17,7 @@ namespace {
 // Tensor names by shard file name.
 using ShardMap = std::map<std::string, std::vector<std::string>>;
 
-// File names come from a stranger: one with a folder in it could point anywhere on the disk.
+// File names are untrusted: one with a folder in it could point anywhere on the disk.
 ShardMap ParseIndex(const std::string& index_path) {
   const Json index = LoadJson(index_path);
   const auto map = index.is_object() ? index.find("weight_map") : index.end();
@@ -47,7 +47,7 @@ TensorSet ReadSharded(const std::string& index_path,
   const ShardMap shards = ParseIndex(index_path);
   const std::filesystem::path folder = std::filesystem::path(index_path).parent_path();
 
-  // All missing files at once: whoever downloads them should not learn of them one by one.
+  // Reports all missing files at once, so that a user does not discover them one by one.
   std::vector<std::string> missing_files;
   for (const auto& [file, names] : shards) {
     if (!FileExists((folder / file).string())) missing_files.push_back(file);
@@ -65,7 +65,7 @@ TensorSet ReadSharded(const std::string& index_path,
     TensorSet shard = read_file((folder / file).string());
     all.metadata.merge(shard.metadata);
     for (const std::string& name : names) {
-      auto node = shard.tensors.extract(name);  // moves; what is left in the shard is dropped with it
+      auto node = shard.tensors.extract(name);  // moves; tensors left in the shard are discarded with it
       if (node.empty()) {
         missing_tensors.push_back(fmt::format("{} ({})", name, file));
       } else {

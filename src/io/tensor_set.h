@@ -1,4 +1,4 @@
-// The named tensors of a checkpoint, whatever kind of file they came from.
+// The named tensors of a checkpoint, in any file format.
 #pragma once
 
 #include <map>
@@ -8,13 +8,13 @@
 
 namespace ghost {
 
-// A tensor and the file it lies in, for messages.
+// A tensor and its file, for messages.
 struct StoredTensor {
   Tensor tensor;
   std::string file;
 };
 
-// A value; cheap to copy per tensor since bytes are shared. Sorted by name, so that every walk has one order.
+// A value, cheap to copy because tensors share their bytes. Sorted by name, so that iteration has one order.
 struct TensorSet {
   std::map<std::string, StoredTensor, std::less<>> tensors;
   std::map<std::string, std::string> metadata;  // safetensors' __metadata__; empty for other formats

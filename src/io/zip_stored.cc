@@ -12,7 +12,7 @@
 namespace ghost {
 namespace {
 
-// Records are named by their first four bytes, "PK" and two more. Sizes are those of the fixed parts.
+// Records start with four signature bytes, "PK" and two more. Sizes are those of the fixed parts.
 constexpr uint32_t kLocalSignature = 0x04034b50;
 constexpr uint32_t kCentralSignature = 0x02014b50;
 constexpr uint32_t kEndSignature = 0x06054b50;
@@ -25,11 +25,11 @@ constexpr uint64_t kCentralBytes = 46;
 constexpr uint64_t kMaxComment = 0xffff;
 constexpr uint16_t kZip64Extra = 0x0001;
 
-// Values that say "look in the ZIP64 record".
+// Field values that mean "see the ZIP64 record".
 constexpr uint16_t kSaturated16 = 0xffff;
 constexpr uint32_t kSaturated32 = 0xffffffff;
 
-// General purpose flags: 0 and 6 encryption, 13 encrypted directory; 3: sizes follow the data.
+// General purpose flags: bits 0 and 6 encryption, 13 encrypted directory; 3: sizes follow the data.
 constexpr uint16_t kEncryptionFlags = 1u << 0 | 1u << 6 | 1u << 13;
 constexpr uint16_t kDescriptorFlag = 1u << 3;
 
@@ -46,7 +46,7 @@ struct Entry {
   uint64_t header_offset;
 };
 
-// Reads from the end: end record, ZIP64 records if there are any, directory, then each local header.
+// Reads from the end: end record, ZIP64 records if present, directory, then each local header.
 class ZipReader {
  public:
   ZipReader(std::span<const std::byte> bytes, const std::string& file) : bytes_(bytes), file_(file) {}
@@ -60,8 +60,7 @@ class ZipReader {
       taken.emplace_back(entry.header_offset, range.offset + range.size);
       if (!ranges.emplace(entry.name, range).second) Corrupt("zip entry occurs twice", entry.name);
     }
-    // Two entries on the same bytes are no compression but a trick. Gaps are fine: data descriptors lie
-    // there.
+    // Overlapping entries are an attack, not compression. Gaps are fine: they hold data descriptors.
     std::ranges::sort(taken);
     for (size_t i = 1; i < taken.size(); ++i) {
       if (taken[i].first < taken[i - 1].second) {
@@ -81,13 +80,13 @@ class ZipReader {
     throw Error(ErrorKind::kUnsupported, what, {.file = file_, .tensor = where});
   }
 
-  // Both bounds must lie within the archive; a read beyond `end` is an Error like one beyond the file.
+  // Both bounds must be within the archive; reading beyond `end` is an Error, like reading beyond the file.
   ByteCursor CursorAt(uint64_t offset, uint64_t end) const {
     return ByteCursor(bytes_.subspan(offset, end - offset), file_);
   }
 
-  // The end record is the last thing in the file but for a comment whose length it states. Found backwards,
-  // so that nothing inside a comment that merely looks like a record can stand for the one that fits.
+  // The end record is the last part of the file, except for a comment whose length it states. The search runs
+  // backwards and requires that length to fit, so that bytes inside a comment cannot pass for the record.
   uint64_t FindEnd() const {
     const uint64_t size = bytes_.size();
     for (uint64_t comment = 0; comment <= kMaxComment && kEndBytes + comment <= size; ++comment) {
@@ -117,7 +116,7 @@ class ZipReader {
     Directory directory{.offset = offset, .size = size, .entries = entries};
     uint64_t directory_end = end;
     if (const auto end64 = FindEnd64(end)) {
-      // Where the short fields are not saturated, both records must say the same.
+      // If the short fields are not saturated, both records must agree.
       directory = ReadEnd64(*end64);
       if ((entries != kSaturated16 && entries != directory.entries) ||
           (size != kSaturated32 && size != directory.size) ||
@@ -138,8 +137,8 @@ class ZipReader {
     return directory;
   }
 
-  // The place of the ZIP64 end record, if the locator before the end record names one. It must end where the
-  // locator begins.
+  // The offset of the ZIP64 end record, if a locator precedes the end record. The ZIP64 record must end
+  // where the locator begins.
   std::optional<uint64_t> FindEnd64(uint64_t end) const {
     if (end < kLocator64Bytes) return std::nullopt;
     ByteCursor cursor = CursorAt(end - kLocator64Bytes, end);
@@ -177,7 +176,7 @@ class ZipReader {
     return {.offset = directory_offset, .size = size, .entries = entries};
   }
 
-  // Exactly the promised number of entries, and nothing behind them.
+  // Exactly the promised number of entries, and nothing after them.
   std::vector<Entry> ReadDirectory() const {
     ByteCursor cursor = CursorAt(directory_.offset, directory_.offset + directory_.size);
     std::vector<Entry> entries;
@@ -221,7 +220,7 @@ class ZipReader {
     return {.name = name, .size = size, .header_offset = offset};
   }
 
-  // Asked of both headers: software that trusts the local one must see the same archive as we do.
+  // Checked in both headers: software that trusts the local header must see the same archive as we do.
   void CheckKind(uint16_t flags, uint16_t method, const std::string& name) const {
     if ((flags & kEncryptionFlags) != 0) Unsupported("zip entry is encrypted", name);
     if (method != 0) {
@@ -251,7 +250,7 @@ class ZipReader {
     Corrupt("zip entry lacks its ZIP64 sizes", name);
   }
 
-  // Reads the local header, which must repeat what the directory says, and gives the place of the data.
+  // Reads the local header, which must repeat the directory's entry, and returns the range of the data.
   ZipRange Locate(const Entry& entry) const {
     if (entry.header_offset > directory_.offset) {
       Corrupt("zip entry lies outside of the archive", entry.name,

@@ -1,4 +1,4 @@
-// Where the entries lie; what is refused is in the tables of pytorch_bin_test.cc.
+// The ranges of the entries; pytorch_bin_test.cc has the tables of refused archives.
 #include "io/zip_stored.h"
 
 #include <gtest/gtest.h>
@@ -43,7 +43,7 @@ TEST(ZipStored, AcceptsSizesInTheLocalHeader) {
 TEST(ZipStored, AcceptsZip64InEveryPlace) {
   EXPECT_EQ(Unpacked(ZipBytes(Items(), {.zip64 = true})), kExpected);
   EXPECT_EQ(Unpacked(ZipBytes(Items(), {.zip64 = true, .saturate = true})), kExpected);
-  // Sizes and offset in the extra field, which holds only what is saturated.
+  // Sizes and offset in the extra field, which holds only the saturated fields.
   std::vector<ZipItem> items = Items();
   items[0].central_size = items[0].central_packed = items[0].header_offset = 0xffffffff;
   items[0].central_extra = FileBytes().U16(1).U16(24).U64(5).U64(5).U64(0).str();
@@ -54,7 +54,7 @@ TEST(ZipStored, AcceptsZip64InEveryPlace) {
 
 TEST(ZipStored, AcceptsAnEmptyArchiveAndAComment) {
   EXPECT_TRUE(Unpacked(ZipBytes({})).empty());
-  // A comment that looks like an end record does not fool the search: its own comment length must fit.
+  // A comment that looks like an end record does not mislead the search: its comment length does not fit.
   const std::string fake = FileBytes().U32(0x06054b50).Zeros(16).U16(99).str();
   EXPECT_EQ(Unpacked(ZipBytes(Items(), {.comment = fake + "xx"})), kExpected);
 }

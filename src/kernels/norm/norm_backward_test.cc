@@ -31,8 +31,7 @@ TEST(GatedRmsNormBackward, EverySizeAgainstRef) {
     for (const int groups : {1, 2, 4}) {
       for (int64_t part = 1; part <= 35; ++part) {
         const int64_t T = 4, R = groups * part;
-        const float eps =
-            part < 3 ? 16.0f : 1e-2f;  // few values: a small eps would leave only rounding errors
+        const float eps = part < 3 ? 16.0f : 1e-2f;  // or only rounding errors remain
         const std::vector<float> y = RandomFloats(T * R, rng),
                                  z = RandomFloats(1 + T * (R + 7), rng, -12, 12),
                                  weight = RandomFloats(R, rng), dout = RandomFloats(T * R, rng);

@@ -16,16 +16,16 @@ namespace ghost {
 // channels of the head's group, padded to max N_g. Sums are float32 within at most 256 tokens and float64
 // beyond. Values are added to the existing ones.
 struct ScanStats {
-  double* output_energy =
-      nullptr;  // (sequences * H, max N_g): += sum_t sum_p (state_t[n][p] * C_t[n])^2  (eq. 4)
+  // (sequences * H, max N_g): += sum_t sum_p (state_t[n][p] * C_t[n])^2  (eq. 4)
+  double* output_energy = nullptr;
   double* state_energy = nullptr;  // same shape: += sum_t sum_p state_t[n][p]^2; may be null
 };
 
 struct ScanInput {
   int num_heads = 0;  // H
   int head_dim = 0;   // P
-  std::span<const int>
-      group_begin;           // (G+1): group g owns columns [group_begin[g], group_begin[g+1]) of b and c
+  // (G+1): group g owns columns [group_begin[g], group_begin[g+1]) of b and c.
+  std::span<const int> group_begin;
   ConstView x;               // (T, H*P) after convolution and SiLU
   ConstView b;               // (T, sum N_g), likewise
   ConstView c;               // (T, sum N_g), likewise
