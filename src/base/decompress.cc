@@ -46,7 +46,7 @@ class Output {
   void Add(size_t size) {
     used_ += size;
     if (used_ > max_bytes_) {
-      throw Error(ErrorKind::kCorrupt, "file unpacks to more than it may",
+      throw Error(ErrorKind::kCorrupt, "file unpacks to more than the limit",
                   {.file = file_, .expected = "at most " + std::to_string(max_bytes_) + " bytes"});
     }
   }
@@ -84,7 +84,7 @@ void Gunzip(std::string_view bytes, const std::string& file, Output& output) {
   size_t at = 0;
   for (int status = Z_OK; at < bytes.size() || status != Z_STREAM_END;) {
     if (status == Z_STREAM_END) {  // another member, or garbage
-      if (!bytes.substr(at).starts_with(kGzipMagic)) Refuse(file, "something follows the last member", at);
+      if (!bytes.substr(at).starts_with(kGzipMagic)) Refuse(file, "data after the last member", at);
       inflateReset(&z);
     }
     size_t room = 0;
@@ -98,7 +98,7 @@ void Gunzip(std::string_view bytes, const std::string& file, Output& output) {
     at += read;
     output.Add(written);
     if (status == Z_MEM_ERROR) throw std::bad_alloc();
-    if (status == Z_BUF_ERROR) Refuse(file, "the stream is cut off", at);
+    if (status == Z_BUF_ERROR) Refuse(file, "the stream is truncated", at);
     if (status != Z_OK && status != Z_STREAM_END) Refuse(file, z.msg != nullptr ? z.msg : "not gzip", at);
   }
 }
@@ -120,14 +120,15 @@ struct LzmaDecoder {
       throw std::bad_alloc();
     case LZMA_MEMLIMIT_ERROR:
     case LZMA_OPTIONS_ERROR:
-      throw Error(ErrorKind::kUnsupported, "xz file needs too large a dictionary or an unknown filter",
+      throw Error(ErrorKind::kUnsupported,
+                  "xz file needs a dictionary that is too large, or an unknown filter",
                   {.file = file, .hint = "unpack it, or pack it with xz -6"});
     case LZMA_BUF_ERROR:
-      Refuse(file, "the stream is cut off", at);
+      Refuse(file, "the stream is truncated", at);
     case LZMA_FORMAT_ERROR:
-      Refuse(file, "something follows the last stream", at);
+      Refuse(file, "data after the last stream", at);
     default:
-      Refuse(file, "the data do not fit their check sums", at);
+      Refuse(file, "the checksum does not match", at);
   }
 }
 

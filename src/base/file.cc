@@ -31,7 +31,7 @@ std::string ReadFile(const std::string& path, uint64_t max_bytes) {
   if (!S_ISREG(info.st_mode)) throw Error(ErrorKind::kNotFound, "not a regular file", {.file = path});
   const uint64_t size = static_cast<uint64_t>(info.st_size);
   if (size > max_bytes) {
-    throw Error(ErrorKind::kCorrupt, "file is larger than it may be",
+    throw Error(ErrorKind::kCorrupt, "file is larger than the limit",
                 {.file = path,
                  .expected = "at most " + std::to_string(max_bytes) + " bytes",
                  .actual = std::to_string(size) + " bytes"});

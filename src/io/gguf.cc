@@ -185,7 +185,7 @@ uint64_t Alignment(const GgufFile& file) {
   if (it == file.keys.end()) return kGgufDefaultAlignment;
   const uint32_t* value = std::get_if<uint32_t>(&it->second);
   if (!value || !std::has_single_bit(*value)) {
-    throw Error(ErrorKind::kCorrupt, "alignment is no power of two",
+    throw Error(ErrorKind::kCorrupt, "alignment is not a power of two",
                 {.file = file.path,
                  .tensor = kGgufAlignmentKey,
                  .expected = "a u32 that is a power of two",
@@ -217,7 +217,7 @@ void AddTensors(const MappedFile& mapped, const std::vector<TensorInfo>& infos, 
     const auto begin = CheckedAdd(data_start, info.offset);
     const auto end = begin ? CheckedAdd(*begin, info.bytes) : std::nullopt;
     if (!end || *end > mapped.size()) {
-      throw Error(ErrorKind::kCorrupt, "tensor lies outside of the file",
+      throw Error(ErrorKind::kCorrupt, "tensor is outside the file",
                   {.file = out.path,
                    .tensor = info.name,
                    .expected = fmt::format("{} {} = {} bytes at offset {}", info.shape.ToString(),
@@ -236,7 +236,7 @@ void AddTensors(const MappedFile& mapped, const std::vector<TensorInfo>& infos, 
 void CheckPreamble(ByteCursor& cursor) {
   if (cursor.Take(kGgufMagic.size(), "magic") != kGgufMagic) {
     throw Error(ErrorKind::kCorrupt, "not a GGUF file",
-                {.file = cursor.file(), .expected = "it begins with GGUF"});
+                {.file = cursor.file(), .expected = "a file that begins with GGUF"});
   }
   const uint32_t version = cursor.U32("version");
   if (version != kGgufVersion) {

@@ -135,7 +135,7 @@ class Machine {
   // The lowest position that may be popped: values below a mark belong to the enclosing value.
   size_t Floor() const { return marks_.empty() ? 0 : marks_.back(); }
   PickleId Pop() {
-    if (stack_.size() <= Floor()) Corrupt("pickle takes from an empty stack");
+    if (stack_.size() <= Floor()) Corrupt("pickle pops from an empty stack");
     const PickleId id = stack_.back();
     stack_.pop_back();
     return id;
@@ -143,14 +143,14 @@ class Machine {
   // The topmost value, which must be of that kind; it is not popped. The reference is valid
   // until the next Push.
   PickleValue& Top(PickleKind kind, const char* what) {
-    if (stack_.size() <= Floor()) Corrupt("pickle takes from an empty stack");
+    if (stack_.size() <= Floor()) Corrupt("pickle pops from an empty stack");
     PickleValue& value = document_.values[stack_.back()];
     if (value.kind != kind) Corrupt(what);
     return value;
   }
   // Pops everything above the topmost mark, lowest first, and the mark itself.
   std::vector<PickleId> PopToMark() {
-    if (marks_.empty()) Corrupt("pickle closes what it never opened");
+    if (marks_.empty()) Corrupt("pickle pops a mark it never set");
     const auto begin = stack_.begin() + static_cast<std::ptrdiff_t>(marks_.back());
     std::vector<PickleId> items(begin, stack_.end());
     stack_.erase(begin, stack_.end());
@@ -230,8 +230,8 @@ class Machine {
   // duplicate tensor names later.
   void AppendTo(PickleKind kind, const std::vector<PickleId>& items) {
     const bool is_list = kind == PickleKind::kList;
-    PickleValue& target =
-        Top(kind, is_list ? "pickle appends to what is no list" : "pickle sets items of what is no dict");
+    PickleValue& target = Top(kind, is_list ? "pickle appends to a value that is not a list"
+                                            : "pickle sets items of a value that is not a dict");
     if (!is_list && items.size() % 2 != 0) Corrupt("pickle sets a key without a value");
     target.items.insert(target.items.end(), items.begin(), items.end());
   }
@@ -287,14 +287,14 @@ class Machine {
 
   // The slot is an index into an array, so a huge slot number would allocate a huge array: hence the limit.
   void Remember(uint64_t slot) {
-    if (stack_.size() <= Floor()) Corrupt("pickle takes from an empty stack");
+    if (stack_.size() <= Floor()) Corrupt("pickle pops from an empty stack");
     if (slot >= kMaxEntries) Corrupt("pickle needs more memory than any checkpoint does");
     if (slot >= memo_.size()) memo_.resize(slot + 1, kUnset);
     if (memo_[slot] == kUnset) ++memo_count_;
     memo_[slot] = stack_.back();
   }
   void Recall(uint64_t slot) {
-    if (slot >= memo_.size() || memo_[slot] == kUnset) Corrupt("pickle recalls what it never stored");
+    if (slot >= memo_.size() || memo_[slot] == kUnset) Corrupt("pickle reads an empty memo slot");
     stack_.push_back(memo_[slot]);
   }
 
@@ -323,7 +323,7 @@ class Machine {
   // Reads up to the next newline, which is skipped.
   std::string_view TakeLine() {
     const std::string_view line = cursor_.Line(/*longest=*/256);
-    if (line.empty()) Corrupt("pickle names something without a name");
+    if (line.empty()) Corrupt("pickle has an empty name");
     return line;
   }
 
@@ -331,23 +331,23 @@ class Machine {
     const std::string full = fmt::format("{} {}", module, name);
     const auto known = std::ranges::find(kGlobals, full);
     if (known == kGlobals.end()) {
-      Unsupported("pickle names something that is not tensor data; nothing of it was run", Printable(full));
+      Unsupported("pickle refers to something other than tensor data; no code was run", Printable(full));
     }
     Push({.kind = PickleKind::kGlobal, .text = *known});
   }
 
   // A call: an OrderedDict is created at once, because items follow; any other call is only recorded.
   void Reduce() {
-    Top(PickleKind::kTuple, "pickle calls with what is no tuple");
+    Top(PickleKind::kTuple, "pickle calls with arguments that are not a tuple");
     const PickleId arguments = Pop();
-    const PickleValue& callable = Top(PickleKind::kGlobal, "pickle calls what is no function");
+    const PickleValue& callable = Top(PickleKind::kGlobal, "pickle calls a value that is not a function");
     const PickleId function = Pop();
     if (callable.text == kOrderedDict) {
       if (!document_.At(arguments).items.empty()) Corrupt("OrderedDict is called with arguments");
       Push({.kind = PickleKind::kDict, .ordered = true});
       return;
     }
-    if (!callable.text.starts_with("torch._utils ")) Corrupt("pickle calls what is no function");
+    if (!callable.text.starts_with("torch._utils ")) Corrupt("pickle calls a value that is not a function");
     Push({.kind = PickleKind::kCall, .items = {function, arguments}});
   }
 
@@ -359,9 +359,9 @@ class Machine {
         return true;
       }
       case kStackGlobal: {
-        Top(PickleKind::kString, "pickle names a global by what is no string");
+        Top(PickleKind::kString, "pickle names a global by a value that is not a string");
         const std::string_view name = document_.At(Pop()).text;
-        Top(PickleKind::kString, "pickle names a global by what is no string");
+        Top(PickleKind::kString, "pickle names a global by a value that is not a string");
         PushGlobal(document_.At(Pop()).text, name);
         return true;
       }
@@ -370,8 +370,8 @@ class Machine {
         return true;
       case kBuild:  // sets attributes (`_metadata`), which do not affect tensors
         Pop();
-        if (!Top(PickleKind::kDict, "pickle builds on what is no OrderedDict").ordered) {
-          Corrupt("pickle builds on what is no OrderedDict");
+        if (!Top(PickleKind::kDict, "pickle builds on a value that is not an OrderedDict").ordered) {
+          Corrupt("pickle builds on a value that is not an OrderedDict");
         }
         return true;
       case kBinPersId: {

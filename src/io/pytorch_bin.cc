@@ -107,7 +107,7 @@ class BinReader {
     for (size_t i = 0; i + 1 < dict.items.size(); i += 2) {
       const PickleValue& key = document_.At(dict.items[i]);
       if (key.kind != PickleKind::kString) {
-        Corrupt("state dict has a key that is no string", fmt::format("item {}", i / 2));
+        Corrupt("state dict has a key that is not a string", fmt::format("item {}", i / 2));
       }
       const std::string name(key.text);
       StoredTensor stored{.tensor = MakeTensor(ParseTensor(dict.items[i + 1], name), name),
@@ -197,7 +197,7 @@ class BinReader {
       id = parameter->front();
     }
     const auto* arguments = CallOf("torch._utils _rebuild_tensor_v2", id);
-    if (!arguments) Fail(ErrorKind::kUnsupported, "state dict holds something that is no tensor", name);
+    if (!arguments) Fail(ErrorKind::kUnsupported, "state dict holds a value that is not a tensor", name);
     if (arguments->size() != 6 && arguments->size() != 7) {
       Corrupt("tensor is rebuilt from the wrong number of arguments", name, "6 or 7",
               std::to_string(arguments->size()));
@@ -264,7 +264,7 @@ class BinReader {
     for (const auto& [known, dtype] : kStorageTypes) {
       if (known == type) return dtype;
     }
-    Fail(ErrorKind::kUnsupported, "storage type says nothing about its elements", name,
+    Fail(ErrorKind::kUnsupported, "storage type does not give its element type", name,
          "torch.FloatStorage etc.", std::string(type));
   }
 
@@ -273,8 +273,8 @@ class BinReader {
   // any amount of memory.
   void CheckView(const StridedView& view, const std::string& name) const {
     if (view.extents.size() != view.strides.size()) {
-      Corrupt("tensor has not as many strides as extents", name, std::to_string(view.extents.size()),
-              std::to_string(view.strides.size()));
+      Corrupt("tensor has different numbers of strides and extents", name,
+              std::to_string(view.extents.size()), std::to_string(view.strides.size()));
     }
     const Shape shape(view.extents);
     const auto bytes = CheckedBytes(shape, view.storage.dtype);
@@ -312,7 +312,8 @@ class BinReader {
     const size_t bytes = static_cast<size_t>(shape.NumElements()) * element_bytes;
     copied_bytes_ += bytes;
     if (copied_bytes_ > file_.size()) {
-      Fail(ErrorKind::kUnsupported, "non-contiguous tensors need more memory than the file is large", name);
+      Fail(ErrorKind::kUnsupported, "non-contiguous tensors need more memory than the size of the file",
+           name);
     }
     const std::shared_ptr<std::byte[]> copy(new std::byte[bytes]);
     CopyView(view, file_.bytes().data() + view.storage.offset, element_bytes, copy.get());

@@ -81,7 +81,7 @@ Shape ParseShape(const Json& value, const std::string& name, const std::string& 
   for (const Json& extent : value) {
     constexpr auto kLargest = static_cast<uint64_t>(std::numeric_limits<int64_t>::max());
     if (!extent.is_number_unsigned() || extent.get<uint64_t>() > kLargest) {
-      BadEntry(file, name, "shape holds something that is no extent", "integers from 0 to 2^63-1", value);
+      BadEntry(file, name, "shape holds a value that is not an extent", "integers from 0 to 2^63-1", value);
     }
     dims.push_back(extent.get<int64_t>());
   }
@@ -106,7 +106,7 @@ Entry ParseEntry(const std::string& name, const Json& value, const std::string& 
 void CheckRange(const Entry& entry, uint64_t data_bytes, const std::string& file) {
   const auto range = [&] { return fmt::format("bytes [{}, {})", entry.begin, entry.end); };
   if (entry.begin > entry.end || entry.end > data_bytes) {
-    throw Error(ErrorKind::kCorrupt, "byte range lies outside of the data",
+    throw Error(ErrorKind::kCorrupt, "byte range is outside the data",
                 {.file = file,
                  .tensor = entry.name,
                  .expected = fmt::format("a range within {} bytes of data", data_bytes),
@@ -131,8 +131,7 @@ void CheckTiling(std::vector<Entry>& entries, uint64_t data_bytes, const std::st
   uint64_t covered = 0;
   for (const Entry& entry : entries) {
     if (entry.begin != covered) {
-      throw Error(ErrorKind::kCorrupt,
-                  entry.begin < covered ? "tensors overlap" : "gap between tensors that no tensor owns",
+      throw Error(ErrorKind::kCorrupt, entry.begin < covered ? "tensors overlap" : "gap between tensors",
                   {.file = file,
                    .tensor = entry.name,
                    .expected = fmt::format("begin at byte {}", covered),
@@ -163,11 +162,11 @@ std::map<std::string, std::string> ParseMetadata(const Json& value, const std::s
 std::string_view TakeHeader(ByteCursor& cursor) {
   const uint64_t size = cursor.U64("header length");
   if (size > kMaxHeaderBytes || size > cursor.left()) {
-    throw Error(ErrorKind::kCorrupt, "header length cannot be right",
+    throw Error(ErrorKind::kCorrupt, "header length is wrong",
                 {.file = cursor.file(),
                  .expected = fmt::format("at most {} bytes", std::min(kMaxHeaderBytes, cursor.left())),
                  .actual = fmt::format("{} bytes", size),
-                 .hint = "the file is cut short, or no safetensors file"});
+                 .hint = "the file is truncated, or not a safetensors file"});
   }
   const std::string_view text = cursor.Take(size, "header");
   if (!text.starts_with('{')) {
@@ -270,7 +269,7 @@ void StreamSafetensors(const std::string& path, const std::map<std::string, Lazy
                            [](const NamedTensor* item) { return InfoOf(item->second.dtype()).block_bytes; });
   const std::string header = MakeHeader(order, path, metadata);
   if (header.size() > kMaxHeaderBytes) {
-    throw Error(ErrorKind::kUnsupported, "header would be larger than readers accept",
+    throw Error(ErrorKind::kUnsupported, "header would exceed the size that readers accept",
                 {.file = path, .actual = fmt::format("{} bytes", header.size())});
   }
   AtomicFile file(path);

@@ -74,7 +74,7 @@ TensorSet ReadSharded(const std::string& index_path,
     }
   }
   if (!missing_tensors.empty()) {
-    throw Error(ErrorKind::kCorrupt, "shards lack tensors that the index promises",
+    throw Error(ErrorKind::kCorrupt, "shards lack tensors that the index lists",
                 {.file = index_path, .expected = fmt::format("{}", fmt::join(missing_tensors, ", "))});
   }
   return all;

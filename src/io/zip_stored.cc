@@ -97,7 +97,7 @@ class ZipReader {
       if (cursor.U16("comment length") == comment) return at;
     }
     Corrupt("zip archive has no end record", "end of file", "",
-            fmt::format("{} bytes; the file is cut short, or no zip archive", size));
+            fmt::format("{} bytes; the file is truncated, or not a zip archive", size));
   }
 
   Directory FindDirectory() const {
@@ -126,7 +126,7 @@ class ZipReader {
       directory_end = *end64;
     }
     if (directory.offset > directory_end || directory.size != directory_end - directory.offset) {
-      Corrupt("zip directory does not lie where it should", "end of file",
+      Corrupt("zip directory is in the wrong place", "end of file",
               fmt::format("ends at byte {}", directory_end),
               fmt::format("{} bytes at byte {}", directory.size, directory.offset));
     }
@@ -150,7 +150,7 @@ class ZipReader {
       Unsupported("zip archives in several parts are not supported", "ZIP64 locator");
     const uint64_t locator = end - kLocator64Bytes;
     if (locator < kEnd64Bytes || offset != locator - kEnd64Bytes) {
-      Corrupt("ZIP64 end record does not lie before its locator", "ZIP64 locator", "",
+      Corrupt("ZIP64 end record does not precede its locator", "ZIP64 locator", "",
               fmt::format("byte {}", offset));
     }
     return offset;
@@ -253,7 +253,7 @@ class ZipReader {
   // Reads the local header, which must repeat the directory's entry, and returns the range of the data.
   ZipRange Locate(const Entry& entry) const {
     if (entry.header_offset > directory_.offset) {
-      Corrupt("zip entry lies outside of the archive", entry.name,
+      Corrupt("zip entry is outside the archive", entry.name,
               fmt::format("before byte {}", directory_.offset), fmt::format("byte {}", entry.header_offset));
     }
     ByteCursor cursor = CursorAt(entry.header_offset, directory_.offset);
@@ -278,7 +278,7 @@ class ZipReader {
               fmt::format("{}, packed {}", size, packed));
     }
     if (entry.size > cursor.left()) {
-      Corrupt("zip entry lies outside of the archive", entry.name, fmt::format("{} bytes", entry.size),
+      Corrupt("zip entry is outside the archive", entry.name, fmt::format("{} bytes", entry.size),
               fmt::format("{} bytes left before the directory", cursor.left()));
     }
     return {.offset = entry.header_offset + cursor.position(), .size = entry.size};

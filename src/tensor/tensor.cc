@@ -81,7 +81,7 @@ void WidenElements(DType dtype, const std::byte* data, int64_t first, int64_t co
 
 std::vector<float> ToFloats(const Tensor& tensor) {
   if (!IsWeightType(tensor.dtype()) && tensor.dtype() != DType::kF64) {
-    throw Error(ErrorKind::kUnsupported, "tensor type cannot be computed with",
+    throw Error(ErrorKind::kUnsupported, "tensor type is not supported for computation",
                 {.expected = "F32, F16, BF16, Q8_0 or F64", .actual = std::string(NameOf(tensor.dtype()))});
   }
   std::vector<float> values(static_cast<size_t>(tensor.num_elements()));

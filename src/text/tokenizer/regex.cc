@@ -79,7 +79,7 @@ std::vector<ByteRange> Regex::FindAll(std::string_view text) const {
     if (result == PCRE2_ERROR_JIT_STACKLIMIT) result = run(PCRE2_NO_UTF_CHECK | PCRE2_NO_JIT);
     if (result == PCRE2_ERROR_NOMATCH) break;
     if (result < 0) {
-      throw Error(ErrorKind::kUnsupported, "regular expression gave up on this text",
+      throw Error(ErrorKind::kUnsupported, "regular expression exceeded its limits on this text",
                   {.file = file_, .tensor = pattern_, .actual = MessageOf(result)});
     }
     const PCRE2_SIZE* range = pcre2_get_ovector_pointer(match.get());
