@@ -1,4 +1,4 @@
-// Against the real tokenizers and texts, whose expected values were made by other implementations.
+// Tests with the real tokenizers and texts; the expected values come from other implementations.
 #include <gtest/gtest.h>
 #include <openssl/evp.h>
 
@@ -85,7 +85,7 @@ bool HoldsSpecial(const std::string& text) {
   return false;
 }
 
-// Characters from all the corners that make tokenizers differ.
+// Characters for which tokenizers tend to differ.
 std::string RandomText(Rng& rng, int length) {
   constexpr const char* kBits[] = {" ",
                                    "  ",
@@ -283,12 +283,12 @@ TEST(SharedFiles, RandomTextRoundTrips) {
   Rng rng(7);
   for (int i = 0; i < 2000; ++i) {
     const std::string text = RandomText(rng, 1 + i % 40);
-    // NFC is not undone: what comes back is the normalised text, which then stays as it is.
+    // NFC is not undone: decoding gives the normalised text, which then stays unchanged.
     const auto ids = neox.Encode(text);
     const std::string normalized = neox.Decode(ids);
     EXPECT_EQ(StreamAll(neox, ids, false), normalized);
     EXPECT_EQ(neox.Decode(neox.Encode(normalized)), normalized);
-    // The metaspace itself comes back as a space.
+    // The metaspace itself decodes to a space.
     if (text.find("\u2581") == std::string::npos && !HoldsSpecial(text)) {
       EXPECT_EQ(older.Decode(older.Encode(text)), text);
     }
@@ -296,7 +296,7 @@ TEST(SharedFiles, RandomTextRoundTrips) {
   }
 }
 
-// Random ids are mostly invalid UTF-8: streaming must still agree with decoding.
+// Random ids are mostly invalid UTF-8; streaming must still agree with decoding.
 TEST(SharedFiles, RandomIdsStreamAsTheyDecode) {
   for (const char* name : {kNeox, kMistral}) {
     const std::string file = FindSharedFile(name);
@@ -315,7 +315,7 @@ TEST(SharedFiles, RandomIdsStreamAsTheyDecode) {
   }
 }
 
-// The digest is of the merges that the trainer of Hugging Face tokenizers 0.23 finds (vocab_size 1000,
+// The digest of the merges that the trainer of Hugging Face tokenizers 0.23 finds (vocab_size 1000,
 // min_frequency 2, NFC, byte-level).
 TEST(SharedFiles, TrainingFindsTheMergesOfTheReference) {
   GHOST_SHARED_FILE(corpus, "corpus/tinyshakespeare.txt");

@@ -9,12 +9,12 @@
 namespace ghost {
 
 enum class WindowSampler {
-  kRandom,      // starts drawn as common Python pruning code draws them: random.seed(seed); randint(0, T-L-1)
+  kRandom,      // random starts, as in common Python pruning code: random.seed(seed); randint(0, T-L-1)
   kSequential,  // the first windows, one after the other
 };
 std::string_view NameOf(WindowSampler sampler);
-WindowSampler WindowSamplerFromName(
-    std::string_view name);  // "random-windows", "sequential"; Error(kUsage) otherwise
+// "random-windows" or "sequential"; Error(kUsage) for any other name.
+WindowSampler WindowSamplerFromName(std::string_view name);
 
 // `samples` windows of `length` tokens. A stream that is too short is Error(kUsage).
 std::vector<std::vector<int32_t>> SampleWindows(std::span<const int32_t> tokens, WindowSampler sampler,

@@ -12,7 +12,7 @@
 namespace ghost {
 namespace {
 
-// Whole numbers only: nothing here may depend on how a platform rounds.
+// Integer arithmetic only: nothing here may depend on how a platform rounds.
 class Chooser {
  public:
   explicit Chooser(uint64_t seed) : rng_(Mix(seed)) {}
@@ -24,7 +24,7 @@ class Chooser {
   void Shuffle(std::vector<T>& values) {
     for (size_t i = values.size(); i > 1; --i) std::swap(values[i - 1], values[Below(i)]);
   }
-  // `count` different words.
+  // `count` distinct words.
   std::vector<std::string> PickSome(WordList words, size_t count) {
     std::vector<std::string> all(words.begin(), words.end());
     Shuffle(all);
@@ -34,8 +34,8 @@ class Chooser {
   }
 
  private:
-  // One to one (the finaliser of SplitMix64): neighbouring seeds give unlike streams and still no two the
-  // same.
+  // A bijection (the finaliser of SplitMix64): neighbouring seeds give unrelated streams, and no
+  // two seeds the same one.
   static uint64_t Mix(uint64_t x) {
     x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9u;
     x = (x ^ (x >> 27)) * 0x94D049BB133111EBu;
@@ -44,11 +44,10 @@ class Chooser {
   Rng rng_;
 };
 
-// Something to be remembered. It is said as `statement` + answer + "." and asked as `question` + answer +
-// ".".
+// One fact to remember: stated as `statement` + answer + ".", asked as `question` + answer + ".".
 struct Item {
   std::string statement, question, answer;
-  size_t source = 0;  // where the answer stood last
+  size_t source = 0;  // offset of the latest occurrence of the answer
 
   size_t StatementSize() const { return statement.size() + answer.size() + 1; }
   size_t QuestionSize() const { return question.size() + answer.size() + 1; }
@@ -58,11 +57,11 @@ std::vector<Item> MakeLines(Chooser& choose) {
   static constexpr const char* kOrdinals[] = {"first", "second", "third", "fourth"};
   const size_t count = 1 + choose.Below(std::size(kOrdinals));
   const size_t length = 3 + choose.Below(6);
-  // Words of one document differ, so that each is enough to know the next.
+  // The words of one document are distinct, so that each word determines the next.
   std::vector<std::string> words = choose.PickSome(kKeyWords, count * length / 2);
   for (std::string& word : choose.PickSome(kValueWords, count * length - words.size())) words.push_back(word);
   choose.Shuffle(words);
-  const bool named = choose.OneIn(2);  // otherwise a line is asked for by its first word
+  const bool named = choose.OneIn(2);  // otherwise a question names a line by its first word
   std::vector<Item> items(count);
   for (size_t i = 0; i < count; ++i) {
     const std::string name = named ? std::string("The ") + kOrdinals[i] + " line:" : words[i * length];
@@ -138,7 +137,7 @@ class Draft {
     item.source = text_.size();
     text_ += item.answer + ".";
   }
-  // Sentences that say nothing to be remembered, at most `bytes` of them.
+  // Filler sentences with nothing to remember, at most `bytes` in total.
   void Fill(size_t bytes) {
     for (;;) {
       std::string sentence = " The";  // word by word: the operands of + have no order
@@ -158,8 +157,8 @@ class Draft {
   std::vector<RecallQuery> queries_;
 };
 
-// One statement after the other; in one of four documents with filler some of it stands in between, as long
-// as the first third of the room lasts and every question would still fit.
+// States all items one after the other. One in four documents with filler also has filler between the
+// statements, within the first third of the available length and as long as every question still fits.
 void StateAll(std::vector<Item>& items, bool filler, Chooser& choose, Draft& draft) {
   size_t needed = 0;
   for (const Item& item : items) needed = std::max(needed, item.QuestionSize());
@@ -175,9 +174,9 @@ void StateAll(std::vector<Item>& items, bool filler, Chooser& choose, Draft& dra
   }
 }
 
-// Rounds of questions, every item once per round, until the length is used up, with filler between them or
-// none. A gap is the free room halved 0 to 5 times: all distances are about equally frequent on a logarithmic
-// scale.
+// Asks rounds of questions, every item once per round, until the length is used up, with or without filler
+// between them. A gap is the free length halved 0 to 5 times, so that distances are about equally frequent on
+// a logarithmic scale.
 void AskRounds(std::vector<Item>& items, bool filler, Chooser& choose, Draft& draft) {
   size_t round = 0;
   for (const Item& item : items) round += item.QuestionSize();
@@ -229,13 +228,13 @@ RecallDocument MakeRecallDocument(uint64_t seed, size_t max_bytes) {
   const size_t longest = max_bytes * shape.percent / 100;
   const size_t limit = longest * 2 / 3 + choose.Below(longest / 3 + 1);
   std::vector<Item> items = shape.make(choose);
-  // What is to be remembered takes at most half of the room; the first item always fits.
+  // The statements use at most half of the length; the first item always fits.
   size_t said = 0, fitting = 0;
   while (fitting < items.size() && (said += items[fitting].StatementSize()) <= limit / 2) ++fitting;
   items.resize(std::max<size_t>(1, fitting));
 
-  // Half of the documents ask again and again without a pause. They are where learning begins: with filler
-  // alone a small model did not find out within a million tokens that answers stand in the text.
+  // Half of the documents repeat the questions without filler. Learning starts with them: given filler alone,
+  // a small model did not discover within a million tokens that the answers are in the text.
   const bool filler = choose.OneIn(2);
   Draft draft(choose, shape.opening, limit);
   StateAll(items, filler, choose, draft);

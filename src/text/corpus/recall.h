@@ -1,5 +1,6 @@
-// Documents that test memory: something is said, other things follow, then it is asked for. Prose alone
-// hardly makes a small model use its state; these do, and show what a smaller state forgets.
+// Generates documents that test memory: each states facts, continues with other text, and then asks for the
+// facts. Prose alone hardly makes a small model use its state; these documents do, and they show what a
+// smaller state forgets.
 //
 //   copy    The second line: rose gate storm bell. ... The second line: rose gate storm bell.
 //           or, without a name, rose gate storm bell. ... rose gate storm bell.
@@ -18,9 +19,9 @@ enum class RecallKind { kCopy, kPairs, kFacts };
 inline constexpr RecallKind kRecallKinds[] = {RecallKind::kCopy, RecallKind::kPairs, RecallKind::kFacts};
 std::string_view NameOf(RecallKind kind);
 
-// One question: text.substr(offset, answer.size()) == answer, and the same bytes stand at `source`, where
-// what is asked for was last mentioned, source + answer.size() <= offset. Answers are ASCII, begin with a
-// space and end before a full stop, so that no token of a word-splitting tokenizer crosses their borders.
+// One question: text.substr(offset, answer.size()) == answer, and the same bytes are at `source`, the latest
+// earlier mention of the answer, with source + answer.size() <= offset. Answers are ASCII, begin with a space
+// and end before a full stop, so that no token of a word-splitting tokenizer crosses their borders.
 struct RecallQuery {
   size_t offset = 0;
   size_t source = 0;
@@ -30,7 +31,7 @@ struct RecallQuery {
 
 struct RecallDocument {
   RecallKind kind = RecallKind::kPairs;
-  int pairs = 0;  // how many lines, pairs or facts there are to be remembered
+  int pairs = 0;  // number of lines, pairs or facts to remember
   std::string text;
   std::vector<RecallQuery> queries;  // in the order of the text, at least one
 };
@@ -39,14 +40,14 @@ struct RecallDocument {
 inline constexpr size_t kRecallBytes = 2150;
 inline constexpr size_t kMinRecallBytes = 500;
 
-// Seeds of documents to learn from and of documents to be tested on. The highest bit tells them apart, so no
-// seed is in both. `seed` is the user's, `index` the number of the document.
+// Seeds of training and of held-out documents. The highest bit distinguishes them, so no seed is in both
+// sets. `seed` is the user's, `index` the number of the document.
 enum class RecallSplit { kTrain, kHeldOut };
 inline constexpr uint32_t kMaxRecallSeed = (uint32_t{1} << 31) - 1;
 uint64_t RecallSeed(RecallSplit split, uint32_t seed, uint32_t index);  // seed at most kMaxRecallSeed
 
-// The document of a seed from RecallSeed: the same on every platform. At most `max_bytes` long, which is at
-// least kMinRecallBytes. About half of all documents are pairs, a quarter each copy and facts.
+// The document of a seed from RecallSeed, the same on every platform. It has at most `max_bytes` bytes, which
+// must be at least kMinRecallBytes. About half of all documents are pairs, a quarter each copy and facts.
 RecallDocument MakeRecallDocument(uint64_t seed, size_t max_bytes = kRecallBytes);
 
 }  // namespace ghost

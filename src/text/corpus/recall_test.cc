@@ -42,8 +42,8 @@ TEST(Recall, AnswersStandWhereTheyShouldAndWereSaidBefore) {
   }
 }
 
-// The context alone gives the answer: what stands before one answer of a list or line never stands before
-// another.
+// The context alone determines the answer: the text before one answer of a list or line never
+// precedes another answer.
 TEST(Recall, AKeyHasOneValue) {
   for (uint32_t i = 0; i < kDocuments; ++i) {
     const RecallDocument d = Document(i);
@@ -102,7 +102,7 @@ TEST(Recall, TrainAndHeldOutAreApart) {
   }
 }
 
-// Documents are part of results: a change of the generator must be noticed.
+// Documents are part of published results: a change of the generator must make this test fail.
 TEST(Recall, IsReproducible) {
   EXPECT_EQ(Document(7).text, Document(7).text);
   EXPECT_EQ(Hash(Document(0).text), 10926552753255146740u);

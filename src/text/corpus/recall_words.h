@@ -1,6 +1,6 @@
-// The words recall documents are made of (recall.h). Common ones, so that a small vocabulary has most of them
-// as one token: what is measured is memory, not spelling. No word is in two lists, except that names and
-// streets may share one.
+// The words of recall documents (recall.h). They are common words, so that a small vocabulary has most of
+// them as one token and the test measures memory, not spelling. No word is in two lists, except that names
+// and streets may share one.
 #pragma once
 
 #include <span>
@@ -10,15 +10,15 @@ namespace ghost {
 
 using WordList = std::span<const std::string_view>;
 
-extern const WordList kKeyWords;      // things and places that a list is looked up by
-extern const WordList kValueWords;    // what stands beside them
+extern const WordList kKeyWords;      // things and places: the keys of a list
+extern const WordList kValueWords;    // the values of a list
 extern const WordList kPeople;        // first names, and titles with family names
 extern const WordList kStreets;       // "Elm", of Elm Street
 extern const WordList kTowns;         // towns and countries
-extern const WordList kTrades;        // what takes "a"
-extern const WordList kFillerNouns;   // who does something in between
+extern const WordList kTrades;        // nouns that follow "a"
+extern const WordList kFillerNouns;   // subjects of filler sentences
 extern const WordList kFillerKinds;   // adjectives
 extern const WordList kFillerDeeds;   // verbs, past tense
-extern const WordList kFillerPlaces;  // where, as a phrase
+extern const WordList kFillerPlaces;  // phrases of place, time and manner
 
 }  // namespace ghost

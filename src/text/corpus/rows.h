@@ -6,9 +6,9 @@
 
 namespace ghost {
 
-// The stream on which the pruning literature measures WikiText perplexity: every line is a row that keeps its
-// newline, a line of white space alone is an empty row, and rows are joined by "\n\n". On wiki.test.raw this
-// gives the 288 730 GPT-NeoX tokens that others count.
+// The token stream on which the pruning literature measures WikiText perplexity: every line is a row that
+// keeps its newline, a line of only white space is an empty row, and rows are joined by "\n\n". For
+// wiki.test.raw this gives the 288 730 GPT-NeoX tokens reported elsewhere.
 std::string JoinRows(std::string_view text);
 
 }  // namespace ghost

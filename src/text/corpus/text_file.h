@@ -1,4 +1,4 @@
-// Text files as the tools expect them: UTF-8, checked when read.
+// Reads text files and checks that they are UTF-8.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace ghost {
 
-// The content of `path` as it is (line ends included; a byte order mark is text), unpacked when it is gzip or
+// The unmodified content of `path` (line ends included; a byte order mark is text), unpacked if it is gzip or
 // xz (base/decompress.h). Bytes that are not UTF-8 are an Error(kCorrupt) naming line and byte offset.
 std::string LoadTextFile(const std::string& path, uint64_t max_bytes = uint64_t{1} << 32);
 

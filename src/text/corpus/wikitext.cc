@@ -20,8 +20,8 @@ void Replace(std::string& text, std::string_view from, std::string_view to) {
   text = std::move(out.append(text, copied));
 }
 
-// `open\s*([^close]*?)\s*close` -> open, inner text trimmed, close. The inner text holds no `close`, so a
-// match runs from an `open` to the first `close` behind it, and the next search starts there.
+// Trims the inner text: `open\s*([^close]*?)\s*close` -> open, inner text, close. The inner text contains no
+// `close`, so a match runs from an `open` to the next `close`, and the next search starts there.
 void TightenPairs(std::string& text, char open, char close) {
   std::string out;
   out.reserve(text.size());
@@ -37,7 +37,7 @@ void TightenPairs(std::string& text, char open, char close) {
   text = std::move(out.append(text, copied));
 }
 
-// The regex /' [0-9]/, slashes and all, becomes the text /'[0-9]/: a slip of the original that is kept.
+// The regex /' [0-9]/, slashes included, becomes the text /'[0-9]/: a mistake of the original that we keep.
 void ReplaceSlashedDigit(std::string& text) {
   for (size_t at = text.find("/' "); at != std::string::npos; at = text.find("/' ", at + 1)) {
     if (at + 4 < text.size() && text[at + 3] >= '0' && text[at + 3] <= '9' && text[at + 4] == '/') {
@@ -60,7 +60,7 @@ bool IsTitle(std::string_view line) {
 std::vector<std::string> SplitWikitextPages(std::string_view raw) {
   std::vector<std::string> pages;
   size_t page_begin = 0;
-  // A page is a stretch of the file: its lines joined with "\n" are what stands there already.
+  // A page is a contiguous part of the file, so its lines are already joined with "\n".
   const auto emit = [&](size_t begin, size_t end) {
     const std::string_view page = raw.substr(begin, end - begin);
     if (!PythonStrip(page).empty()) pages.emplace_back(page);

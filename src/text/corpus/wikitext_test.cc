@@ -1,4 +1,4 @@
-// The 62 pages of the real file are checked in shared_files_test.cc.
+// shared_files_test.cc checks the 62 pages of the real file.
 #include "text/corpus/wikitext.h"
 
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@ using Pages = std::vector<std::string>;
 TEST(Wikitext, SplitsAtTitles) {
   EXPECT_EQ(SplitWikitextPages(""), Pages{});
   EXPECT_EQ(SplitWikitextPages(" \n \n"), Pages{});
-  // Sub-headings do not count; the blank line in front of the first title is no page.
+  // Sub-headings do not start a page; the blank line before the first title is not a page.
   EXPECT_EQ(SplitWikitextPages(" \n = A = \n x\n = = B = = \n y\n = C = \n z"),
             (Pages{" = A = \n x\n = = B = = \n y", " = C = \n z"}));
   EXPECT_EQ(SplitWikitextPages("text\n = A = \n"), (Pages{"text", " = A = \n"}));

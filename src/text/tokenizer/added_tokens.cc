@@ -53,7 +53,7 @@ void AddedTokenMatcher::Add(const AddedToken& token, const std::string& spelling
     node = child;
   }
   starts_[static_cast<unsigned char>(spelling[0])] = true;
-  if (nodes_[node].token >= 0) return;  // two tokens that normalise alike: the first stays
+  if (nodes_[node].token >= 0) return;  // two tokens with the same normalised form: keep the first
   nodes_[node].token = static_cast<int32_t>(tokens_.size());
   tokens_.push_back(token);
 }
@@ -77,7 +77,8 @@ std::vector<AddedPiece> AddedTokenMatcher::Split(std::string_view text) const {
   std::vector<AddedPiece> pieces;
   size_t done = 0;
   if (!tokens_.empty()) {
-    // The search goes on behind the bare match, not behind the space it swallowed: so does the reference.
+    // The search resumes after the bare match, not after the white space it swallowed, as in
+    // the reference library.
     for (Match m = FindFrom(text, 0); m.token >= 0; m = FindFrom(text, m.end)) {
       const AddedToken& token = tokens_[m.token];
       if (token.single_word && !StandsAlone(text, m.begin, m.end)) continue;

@@ -11,7 +11,7 @@
 
 namespace ghost {
 
-// A stretch of the text: an added token, or (id -1) ordinary text between them.
+// A piece of the text: an added token, or (id -1) ordinary text between added tokens.
 struct AddedPiece {
   size_t begin;
   size_t end;
@@ -21,13 +21,13 @@ struct AddedPiece {
 // Leftmost-longest matching of a fixed set of tokens. Immutable; threads may share it.
 class AddedTokenMatcher {
  public:
-  // Adds a token that is matched as `spelling` (its content, normalised if the token asks for that).
+  // Adds a token that is matched as `spelling` (its content, normalised if the token requires it).
   void Add(const AddedToken& token, const std::string& spelling);
 
   bool empty() const { return tokens_.empty(); }
 
-  // Cuts `text` (valid UTF-8) into pieces. Ordinary pieces are not empty. A token with lstrip or rstrip
-  // covers the white space it swallows.
+  // Splits `text` (valid UTF-8) into pieces. Ordinary pieces are not empty. A token with lstrip or rstrip
+  // includes the white space it swallows.
   std::vector<AddedPiece> Split(std::string_view text) const;
 
  private:

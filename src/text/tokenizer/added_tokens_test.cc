@@ -5,7 +5,7 @@
 namespace ghost {
 namespace {
 
-// Tokens as <id:text>, the rest as it is, pieces separated by |.
+// Tokens as <id:text>, other text unchanged, pieces separated by |.
 std::string Cut(const std::vector<AddedToken>& tokens, std::string_view text) {
   AddedTokenMatcher matcher;
   for (const AddedToken& token : tokens) matcher.Add(token, token.content);

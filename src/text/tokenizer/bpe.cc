@@ -28,7 +28,7 @@ bool NoMergeCrossesMetaspace(const TokenizerSpec& spec) {
   });
 }
 
-// Good enough to spread words over the cache; equality is always checked on the bytes.
+// Spreads words over the cache well enough; equality is always checked on the bytes.
 uint64_t HashWord(std::string_view word) {
   uint64_t hash = word.size() * 0x9E3779B97F4A7C15u;
   const char* p = word.data();
@@ -53,7 +53,7 @@ MergeTable::MergeTable(const std::vector<Merge>& merges)
     const uint64_t key = Key(merges[rank].left, merges[rank].right);
     size_t slot = Slot(key);
     while (slots_[slot].rank != kNoRank && slots_[slot].key != key) slot = (slot + 1) & mask_;
-    // A pair that is listed twice keeps its last rank, as in the reference library.
+    // A pair listed twice keeps its last rank, as in the reference library.
     slots_[slot] = {key, static_cast<uint32_t>(rank), merges[rank].merged};
   }
 }
@@ -87,7 +87,7 @@ BpeModel::BpeModel(const TokenizerSpec& spec, bool byte_level)
     }
     char_ids_[page * 256 + (c.code & 255)] = entry.id;
   }
-  // Where unknown characters vanish, the symbols on both sides of one become neighbours.
+  // If unknown characters vanish, the symbols on both sides of one become neighbours.
   const bool keeps_unknown = unk_id_ >= 0 || std::none_of(fallback_ids_.begin(), fallback_ids_.end(),
                                                           [](int32_t id) { return id < 0; });
   metaspace_is_border_ = !byte_level && !spec.ignore_merges && keeps_unknown && index.contains(kMetaspace) &&
@@ -99,8 +99,8 @@ int32_t BpeModel::FindChar(char32_t code) const {
   return page < 0 ? -1 : char_ids_[page * 256 + (code & 255)];
 }
 
-// `pending_unk` is an unk (or -1) that waits for a neighbour to fuse with. It is written when a known
-// character follows; that byte tokens overtake it is a quirk of the reference library.
+// `pending_unk` is an unk (or -1) that waits for a neighbour to fuse with. It is emitted before the next
+// known character. Byte tokens are emitted before it, a quirk of the reference library.
 void BpeModel::AddUnknown(std::string_view character, int32_t& pending_unk,
                           std::vector<int32_t>& symbols) const {
   const auto fallback = [this](char c) { return fallback_ids_[static_cast<unsigned char>(c)]; };
@@ -188,7 +188,7 @@ void BpeSession::EncodeWord(std::string_view word, std::vector<int32_t>& ids) {
 }
 
 void BpeSession::MergeWord(std::string_view word) {
-  constexpr size_t kShortWord = 48;  // symbols; up to here the quadratic way is faster
+  constexpr size_t kShortWord = 48;  // symbols; the quadratic loop is faster up to this length
   symbols_.clear();
   if (!model_.whole_words_.empty()) {
     if (const auto it = model_.whole_words_.find(std::string(word)); it != model_.whole_words_.end()) {
@@ -204,7 +204,7 @@ void BpeSession::MergeWord(std::string_view word) {
   }
 }
 
-// Looks for the lowest rank anew after each merge.
+// Searches for the lowest rank again after each merge.
 void BpeSession::MergeShort() {
   size_t n = symbols_.size();
   if (n < 2) return;
@@ -230,7 +230,7 @@ void BpeSession::MergeShort() {
   symbols_.resize(n);
 }
 
-// A linked list of symbols and a heap of pairs, O(n log n): a megabyte of one letter must not take for ever.
+// A linked list of symbols and a heap of pairs, O(n log n), so that a megabyte of one letter is no problem.
 void BpeSession::MergeLong() {
   const auto n = static_cast<uint32_t>(symbols_.size());
   constexpr uint32_t kNone = UINT32_MAX;
@@ -259,7 +259,7 @@ void BpeSession::MergeLong() {
     std::pop_heap(heap.begin(), heap.end(), by_rank_then_place);
     heap.pop_back();
     const auto i = static_cast<uint32_t>(top);
-    if (ranks_[i] != top >> 32) continue;  // the pair has changed since, or its left symbol is gone
+    if (ranks_[i] != top >> 32) continue;  // the pair has changed, or its left symbol was merged
     const uint32_t right = next[i];
     symbols_[i] = model_.merges_.Find(symbols_[i], symbols_[right]).merged;
     symbols_[right] = -1;

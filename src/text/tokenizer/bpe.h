@@ -1,5 +1,5 @@
-// Byte pair encoding: a word's bytes (or characters) are merged pair by pair, lowest rank first, leftmost
-// first among equals.
+// Byte pair encoding: merges a word's bytes (or characters) pair by pair, lowest rank first,
+// leftmost first among equals.
 #pragma once
 
 #include <array>
@@ -19,7 +19,7 @@ class MergeTable {
   static constexpr uint32_t kNoRank = UINT32_MAX;
   struct Entry {
     uint64_t key;
-    uint32_t rank;  // kNoRank marks a free slot and is what a pair without a merge gets
+    uint32_t rank;  // kNoRank: a free slot, or a pair without a merge
     int32_t merged;
   };
 
@@ -44,19 +44,19 @@ class MergeTable {
 // The tables of a vocabulary. Immutable; threads may share it.
 class BpeModel {
  public:
-  // `byte_level`: words are raw bytes, each of which is a symbol (its stand-in is in the vocabulary).
+  // `byte_level`: words are raw bytes, and each byte is a symbol (spelt by its stand-in in the vocabulary).
   // Otherwise words are UTF-8 and each character is a symbol.
   BpeModel(const TokenizerSpec& spec, bool byte_level);
 
-  // Words may be cut in front of a metaspace that follows another character, because no merge crosses that
-  // border. True for SentencePiece vocabularies, and saves merging a whole text as one word.
+  // True if words may be split before a metaspace that follows another character, because no merge crosses
+  // that border. This holds for SentencePiece vocabularies, and it avoids merging a whole text as one word.
   bool metaspace_is_border() const { return metaspace_is_border_; }
 
  private:
   friend class BpeSession;
 
   void AddUnknown(std::string_view character, int32_t& pending_unk, std::vector<int32_t>& symbols) const;
-  // The symbols a word starts from. Characters without a token become <0xNN>, unk, or nothing.
+  // The initial symbols of a word. Characters without a token become <0xNN>, unk, or nothing.
   void AppendSymbols(std::string_view word, std::vector<int32_t>& symbols) const;
   void AppendByteSymbols(std::string_view word, std::vector<int32_t>& symbols) const;
   void AppendCharSymbols(std::string_view word, std::vector<int32_t>& symbols) const;
@@ -75,14 +75,14 @@ class BpeModel {
   std::unordered_map<std::string, int32_t> whole_words_;  // only with ignore_merges
 };
 
-// Scratch space and word cache of one Encode call. Not to be shared between threads.
+// Scratch space and word cache of one Encode call. Not thread-safe.
 class BpeSession {
  public:
   // `text_bytes` sizes the cache: a short text should not pay for a large one.
   BpeSession(const BpeModel& model, size_t text_bytes);
 
-  // Appends the ids of `word`. The cache keeps a view: the word's bytes must stay where they are as long as
-  // the session.
+  // Appends the ids of `word`. The cache keeps a view, so the word's bytes must stay in place
+  // while the session exists.
   void EncodeWord(std::string_view word, std::vector<int32_t>& ids);
 
  private:

@@ -1,5 +1,5 @@
-// The two files of a trained vocabulary (bpe_train.h), written by hand: a JSON object that keeps the order of
-// its keys has linear look-up, too slow for a vocabulary.
+// Writes the two files of a trained vocabulary (bpe_train.h), by hand: our JSON objects that keep the order
+// of keys have linear look-up, too slow for a vocabulary.
 #include "base/json.h"
 #include "text/tokenizer/bpe_train.h"
 
@@ -33,7 +33,7 @@ std::string MakeTokenizerJson(const BpeVocabulary& vocabulary) {
   out += "\n    },\n    \"merges\": [";
   const char* comma = "";
   for (const auto& [left, right] : vocabulary.merges) {
-    // Stand-ins hold no space, so one space always parts the two.
+    // Stand-ins contain no space, so one space always separates the two.
     out += std::string(comma) + "\n      " + Quoted(vocabulary.tokens[left] + " " + vocabulary.tokens[right]);
     comma = ",";
   }

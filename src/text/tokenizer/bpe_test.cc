@@ -9,7 +9,7 @@
 namespace ghost {
 namespace {
 
-// Byte-level: tokens "a".."d" plus what the merges make; ids in that order.
+// Byte-level: tokens "a".."d", then those the merges create; ids in that order.
 TokenizerSpec MakeSpec(const std::vector<std::pair<std::string, std::string>>& merges,
                        const std::string& alphabet) {
   TokenizerSpec spec;
@@ -34,7 +34,7 @@ std::vector<int32_t> Encode(const TokenizerSpec& spec, std::string_view word, bo
   return ids;
 }
 
-// The definition: find the lowest rank, leftmost, merge, again.
+// The definition: find the lowest rank, leftmost, merge, repeat.
 std::vector<int32_t> EncodeRef(const TokenizerSpec& spec, std::string_view word) {
   const VocabIndex index = MakeVocabIndex(spec.vocab);
   std::vector<int32_t> ids;
@@ -93,7 +93,7 @@ TEST(Bpe, LongRunsAreNotQuadratic) {
   const TokenizerSpec spec = MakeSpec(kMerges, "abcd");
   const Timer timer;
   EXPECT_EQ(Encode(spec, std::string(1 << 20, 'a')).size(), size_t{1} << 18);
-  EXPECT_LT(timer.Seconds(), 20.0);  // takes about 0.1 s; quadratic would take minutes
+  EXPECT_LT(timer.Seconds(), 20.0);  // needs about 0.1 s; a quadratic loop would need minutes
 }
 
 TEST(Bpe, UnknownCharacters) {
@@ -107,7 +107,7 @@ TEST(Bpe, UnknownCharacters) {
   spec.byte_fallback = true;
   spec.vocab.push_back({"<0x0A>", 10});
   EXPECT_EQ(Encode(spec, "x\na", /*byte_level=*/false),
-            (std::vector<int32_t>{10, 9, 0}));  // bytes overtake unk
+            (std::vector<int32_t>{10, 9, 0}));  // bytes come before unk
 }
 
 TEST(Bpe, IgnoreMergesTakesWholeWords) {

@@ -21,9 +21,9 @@ PairKey KeyOf(int32_t left, int32_t right) {
 int32_t LeftOf(PairKey key) { return static_cast<int32_t>(key >> 32); }
 int32_t RightOf(PairKey key) { return static_cast<int32_t>(key & 0xFFFFFFFF); }
 
-// Keeps for every pair its count and the words it may stand in, so that a merge touches only those words
-// (Sennrich et al., "Neural Machine Translation of Rare Words with Subword Units"). The queue holds old
-// counts too; an entry is believed only if it still says the truth.
+// Keeps for every pair its count and the words that may contain it, so that a merge touches only those words
+// (Sennrich et al., "Neural Machine Translation of Rare Words with Subword Units"). The queue also holds
+// outdated counts; an entry is used only if its count is still right.
 class Trainer {
  public:
   Trainer(std::span<const WordCount> words, const std::string& special) {
@@ -39,7 +39,7 @@ class Trainer {
       MergeEverywhere(best);
       if (progress) progress(static_cast<int64_t>(vocabulary_.tokens.size()), vocab_size);
     }
-    // Encoding applies the merges in the same order, so words now stand as it would leave them.
+    // Encoding applies the merges in the same order, so it would now produce exactly these words.
     for (const Word& word : words_) vocabulary_.corpus_tokens += word.count * static_cast<int64_t>(word.size);
     return std::move(vocabulary_);
   }
@@ -53,7 +53,7 @@ class Trainer {
   struct Pair {
     int64_t count = 0;
     bool grown = false;           // is in grown_
-    std::vector<uint32_t> words;  // may hold words the pair has left, and words twice
+    std::vector<uint32_t> words;  // may include words without the pair now, and duplicates
   };
   struct Candidate {
     int64_t count;
@@ -126,15 +126,15 @@ class Trainer {
         best = top.key;
         return true;
       }
-      if (now < top.count) Enqueue(top.key, now);  // a count that grew has an entry of its own
+      if (now < top.count) Enqueue(top.key, now);  // a count that grew already has a new entry
     }
     return false;
   }
 
   void MergeEverywhere(PairKey key) {
     const int32_t left = LeftOf(key), right = RightOf(key);
-    // A string may be reached along two ways; it is one token, but both ways are merges. A way walked before
-    // (possible when its token came back along another) is listed once.
+    // Two different merges may give the same string. It is one token, but both merges are listed, each once
+    // (a merge can recur if its token was created again by the other).
     const int32_t merged = AddToken(vocabulary_.tokens[left] + vocabulary_.tokens[right]);
     if (merges_.try_emplace(key, merged).second) vocabulary_.merges.emplace_back(left, right);
     std::vector<uint32_t> words = std::move(pairs_[key].words);
@@ -156,7 +156,7 @@ class Trainer {
     };
     for (size_t in = 0; in < word.size; ++out) {
       if (in + 1 < word.size && s[in] == left && s[in + 1] == right) {
-        // On the left stands what is written already, merges included; on the right what is still to come.
+        // The left neighbour is already written, merges included; the right neighbour is still unmerged.
         if (out > 0) replace(KeyOf(s[out - 1], left), KeyOf(s[out - 1], merged));
         if (in + 2 < word.size) replace(KeyOf(right, s[in + 2]), KeyOf(merged, s[in + 2]));
         s[out] = merged;

@@ -38,7 +38,7 @@ std::map<std::string, int64_t> CountsOf(const std::string& text, const std::stri
   return counts;
 }
 
-// The definition: count all pairs anew before every merge. Returns the merges, spelt.
+// The definition: recount all pairs before every merge. Returns the merges, spelt.
 std::vector<std::string> SlowMerges(const std::vector<WordCount>& words, const BpeVocabulary& trained,
                                     size_t count) {
   std::map<std::string, int32_t> ids;
@@ -99,14 +99,14 @@ TEST(WordCounts, TextIsNormalised) {
   EXPECT_EQ(CountsOf("e\u0301"), (std::map<std::string, int64_t>{{"\u00E9", 1}}));
 }
 
-// More than one piece, so that cutting and joining are seen to change nothing.
+// More than one piece, to show that splitting and joining change nothing.
 TEST(WordCounts, PiecesAndThreadsChangeNothing) {
   const std::string once = SomeText(3, 60000) + "x\ny";
   std::string text;
   while (text.size() < (size_t{9} << 20)) text += once;
   const auto copies = static_cast<int64_t>(text.size() / once.size());
   ASSERT_GT(copies, 1);
-  // The seam "y" + first word of the next copy is the only difference, so count two copies for the truth.
+  // The seam "y" + first word of the next copy is the only difference, so the expectation counts two copies.
   const auto one = CountsOf(once), two = CountsOf(once + once);
   SetThreads(1);
   const auto serial = CountsOf(text);

@@ -12,7 +12,7 @@ struct StandIns {
   std::array<int16_t, 512> to_byte{};  // by code point, -1 = not a stand-in; the largest is U+0143
 };
 
-// Printable Latin-1 stands for itself; the other 68 bytes, in order, are moved to U+0100 and up.
+// Printable Latin-1 characters represent themselves; the other 68 bytes, in order, map to U+0100 and up.
 constexpr StandIns MakeStandIns() {
   StandIns s;
   for (int16_t& byte : s.to_byte) byte = -1;

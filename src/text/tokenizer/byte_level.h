@@ -10,11 +10,11 @@
 namespace ghost {
 
 char32_t ByteToStandIn(uint8_t byte);
-// The byte a character stands for; nothing for other characters.
+// The byte that a stand-in represents; nullopt for other characters.
 std::optional<uint8_t> StandInToByte(char32_t code);
 
 std::string BytesToStandIns(std::string_view bytes);
-// The bytes a token spelt in stand-ins means; nothing if one of its characters is not a stand-in. `token`
+// The bytes of a token spelt in stand-ins; nullopt if one of its characters is not a stand-in. `token`
 // must be valid UTF-8.
 std::optional<std::string> StandInsToBytes(std::string_view token);
 

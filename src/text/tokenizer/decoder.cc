@@ -34,7 +34,7 @@ class JoinStage : public DecodeStage {
   bool first_ = true;
 };
 
-// Stand-ins -> bytes -> UTF-8. A token with any other character (an added token) is taken literally.
+// Stand-ins -> bytes -> UTF-8. A token with any other character (an added token) is literal text.
 class ByteLevelStage : public DecodeStage {
  public:
   void Push(std::string token, const Emit& emit) override {
@@ -66,8 +66,8 @@ class ReplaceStage : public DecodeStage {
   std::string content_;
 };
 
-// A run of <0xNN> tokens is text if all of it is valid UTF-8, else one U+FFFD per token, whole run. So the
-// run is held until it ends.
+// A run of <0xNN> tokens is text if all of it is valid UTF-8, else one U+FFFD per token for the whole run. So
+// the run is held back until it ends.
 class ByteFallbackStage : public DecodeStage {
  public:
   void Push(std::string token, const Emit& emit) override {
@@ -106,8 +106,8 @@ class ByteFallbackStage : public DecodeStage {
   std::string run_;
 };
 
-// Up to `start` times `content` off the front, `stop` times off the end: of every token, or once of the whole
-// text if the tokens were fused before.
+// Removes up to `start` copies of `content` from the front and `stop` from the end: of every token, or of the
+// whole text if the tokens were fused before.
 class StripStage : public DecodeStage {
  public:
   StripStage(const DecoderStep& step, bool fused)
@@ -128,7 +128,7 @@ class StripStage : public DecodeStage {
     }
     token.erase(0, cut);
     if (!token.empty()) start_left_ = 0;
-    // What may turn out to be the end of the text waits.
+    // Holds back what may be the end of the text.
     held_ += token;
     size_t keep = held_.size();
     for (int i = 0; i < stop_ && std::string_view(held_).substr(0, keep).ends_with(content_); ++i) {

@@ -1,4 +1,4 @@
-// Turns tokens back into text, token by token. Decode of a whole list is the same machine run to the end, so
+// Converts tokens to text, one token at a time. Decoding a whole list runs the same steps to the end, so
 // streaming and whole decoding cannot differ.
 #pragma once
 
@@ -12,7 +12,7 @@
 
 namespace ghost {
 
-// One step: takes tokens in, hands tokens on, may hold some back until it knows more.
+// One step: receives tokens, passes tokens on, and may hold some back until it knows more.
 class DecodeStage {
  public:
   using Emit = std::function<void(std::string)>;
@@ -21,14 +21,14 @@ class DecodeStage {
   virtual void Finish(const Emit& emit) = 0;
 };
 
-// The decoder of a tokenizer file. For one text at a time, not to be shared between threads.
+// The decoder of a tokenizer file. For one text at a time; not thread-safe.
 class DecodeChain {
  public:
   explicit DecodeChain(const TokenizerSpec& spec);
 
-  // Appends to `out` the text that is certain after `token` (valid UTF-8 as spelt in the vocabulary).
+  // Appends to `out` the text that is final after `token` (valid UTF-8 as spelt in the vocabulary).
   void Push(std::string_view token, std::string& out);
-  // Appends what was held back. Nothing may be pushed afterwards.
+  // Appends the text held back. Nothing may be pushed afterwards.
   void Finish(std::string& out);
 
  private:

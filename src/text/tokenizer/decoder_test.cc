@@ -7,7 +7,7 @@ namespace {
 
 using Tokens = std::vector<std::string>;
 
-// What each Push and the Finish return.
+// The results of each Push and of Finish.
 Tokens DecodeAll(const std::vector<DecoderStep>& steps, const Tokens& tokens) {
   TokenizerSpec spec;
   spec.has_decoder = true;
@@ -43,8 +43,7 @@ TEST(Decoder, ByteLevelHoldsHalfCharactersBack) {
             (Tokens{" a", "", "é", "", "", "", "🙂", ""}));
   EXPECT_EQ(DecodeAll({kByteLevel}, {"Ã", "x"}), (Tokens{"", "\uFFFDx", ""}));
   EXPECT_EQ(DecodeAll({kByteLevel}, {"ð", "Ł"}), (Tokens{"", "", "\uFFFD"}));
-  EXPECT_EQ(DecodeAll({kByteLevel}, {"  ", "中"}),
-            (Tokens{"  ", "中", ""}));  // not stand-ins: taken literally
+  EXPECT_EQ(DecodeAll({kByteLevel}, {"  ", "中"}), (Tokens{"  ", "中", ""}));  // not stand-ins: literal text
 }
 
 TEST(Decoder, ByteFallbackTakesWholeRuns) {

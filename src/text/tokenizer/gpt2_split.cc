@@ -44,7 +44,7 @@ const char* Gpt2Splitter::SkipClass(const char* p, int char_class) const {
   return p;
 }
 
-// The end of 's, 't, 're, 've, 'm, 'll or 'd at `p`, which points at an apostrophe; null if it is none.
+// The end of 's, 't, 're, 've, 'm, 'll or 'd at `p`, which points at an apostrophe; null if there is none.
 const char* Gpt2Splitter::ContractionEnd(const char* p) const {
   if (end_ - p < 2) return nullptr;
   switch (p[1]) {
@@ -63,8 +63,8 @@ const char* Gpt2Splitter::ContractionEnd(const char* p) const {
   }
 }
 
-// `\s+(?!\S)|\s+`: a run of white space leaves its last character to the word that follows, unless the run
-// is that one character or ends the text.
+// `\s+(?!\S)|\s+`: a run of white space leaves its last character to the following word, unless the run is
+// that one character or ends the text.
 const char* Gpt2Splitter::SpaceRunEnd(const char* p) const {
   const char* last = p;
   const char* run = p;
@@ -86,7 +86,7 @@ bool Gpt2Splitter::Next(std::string_view& word) {
   if (stop == nullptr && first.char_class != kSpaceChar) {
     stop = SkipClass(start + first.length, first.char_class);
   } else if (stop == nullptr && *start == ' ' && start + 1 < end_) {
-    // ` ?` in front of a word; the class of the word is that of its first character.
+    // ` ?` before a word; a word's class is that of its first character.
     const Classified second = ClassifyAt(start + 1);
     if (second.char_class != kSpaceChar) stop = SkipClass(start + 1 + second.length, second.char_class);
   }

@@ -2,7 +2,7 @@
 //
 //   's|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+
 //
-// The test proves it equal to that pattern run through PCRE2.
+// The test compares it with that pattern run by PCRE2.
 #pragma once
 
 #include <string_view>
@@ -12,7 +12,7 @@ namespace ghost {
 inline constexpr std::string_view kGpt2Pattern =
     R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
 
-// Walks over valid UTF-8. Every byte belongs to exactly one word, words are never empty.
+// Iterates over valid UTF-8. Every byte belongs to exactly one word; words are never empty.
 class Gpt2Splitter {
  public:
   explicit Gpt2Splitter(std::string_view text);

@@ -39,7 +39,7 @@ TEST(Gpt2Split, Examples) {
   EXPECT_EQ(ByHand("\u00A0x \u3000y"), (Words{"\u00A0", "x", " ", "\u3000", "y"}));
 }
 
-// All strings up to length 5 over characters that tell the alternatives apart.
+// All strings up to length 5 over characters that distinguish the alternatives.
 TEST(Gpt2Split, EqualsThePatternOnAllShortStrings) {
   constexpr const char* kAlphabet[] = {" ", "\n", "'", "s", "l", "e", "r", "1", "!", "é", "\u0085"};
   std::vector<std::string> texts = {""};

@@ -35,8 +35,8 @@ bool IsAscii(std::string_view text) {
   return true;
 }
 
-// The first byte at or after `i` whose character is not inert under NFC; `*inert_start` is where the inert
-// character just before it begins (or `i`).
+// The first byte at or after `i` whose character is not inert under NFC; `*inert_start` is the start of the
+// inert character just before it (or `i`).
 size_t FindNotInert(std::string_view text, size_t i, size_t* inert_start) {
   *inert_start = i;
   while (i < text.size()) {
@@ -59,8 +59,8 @@ size_t FindNotInert(std::string_view text, size_t i, size_t* inert_start) {
   return i;
 }
 
-// NFC, but only the stretches that may change go through utf8proc: each from the inert character before it,
-// onto which marks may compose, to the next inert one. Returns `text` itself when there are none.
+// NFC, but only the parts that may change go through utf8proc: each part runs from the inert character before
+// it, with which marks may compose, to the next inert one. Returns `text` itself if there are none.
 std::string_view ApplyNfc(std::string_view text, std::string& storage) {
   size_t copied = 0;
   size_t inert_start = 0;
@@ -134,7 +134,7 @@ Normalizer::Normalizer(std::vector<NormalizerStep> steps, const std::string& fil
 
 std::string_view Normalizer::Apply(std::string_view text, std::string& storage) const {
   for (const Step& step : steps_) {
-    std::string next;  // built aside: `text` may be a view into `storage`
+    std::string next;  // built separately: `text` may be a view into `storage`
     switch (step.spec.kind) {
       case NormalizerKind::kNfc: {
         const std::string_view composed = ApplyNfc(text, next);

@@ -1,4 +1,4 @@
-// The normaliser of a tokenizer: Unicode forms, Prepend, Replace, Strip, in the order the file gives.
+// The normaliser of a tokenizer: Unicode forms, Prepend, Replace and Strip, in the order of the file.
 #pragma once
 
 #include <optional>
@@ -14,10 +14,10 @@ namespace ghost {
 // Immutable; threads may share it.
 class Normalizer {
  public:
-  // `file` is for messages about regular expressions that do not compile.
+  // `file` names the file in errors about regular expressions that do not compile.
   Normalizer(std::vector<NormalizerStep> steps, const std::string& file);
 
-  // The normalised `text` (valid UTF-8). When nothing changes, `text` itself, else a view into `storage`.
+  // Normalises `text` (valid UTF-8). Returns `text` itself if nothing changes, else a view into `storage`.
   std::string_view Apply(std::string_view text, std::string& storage) const;
 
  private:

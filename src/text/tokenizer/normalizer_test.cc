@@ -37,7 +37,7 @@ TEST(Normalizer, UnchangedTextIsNotCopied) {
   EXPECT_EQ(nfc.Apply(text, storage).data(), text.data());
 }
 
-// Only stretches go through utf8proc; the result must be that of the whole text.
+// Only parts of the text go through utf8proc; the result must be that of the whole text.
 TEST(Normalizer, PiecewiseNfcEqualsWholeNfc) {
   Rng rng(5);
   constexpr char32_t kMarks[] = {0x301, 0x323, 0x307,  0x327,  0x345, 0x3099,

@@ -11,7 +11,7 @@ namespace {
 
 using Words = std::vector<std::string_view>;
 
-// A stretch that the pattern matches, or the gap between two such.
+// A part that the pattern matches, or the gap between two matches.
 struct Stretch {
   size_t begin;
   size_t end;
@@ -50,7 +50,7 @@ std::vector<Stretch> AddGaps(const std::vector<ByteRange>& matches, size_t size,
   return all;
 }
 
-// Joins each match to the stretch before it, unless that is a match too.
+// Joins each match to the part before it, unless that is a match too.
 std::vector<Stretch> MergeWithPrevious(const std::vector<Stretch>& all) {
   std::vector<Stretch> out;
   bool after_match = false;

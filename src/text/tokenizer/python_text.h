@@ -1,4 +1,4 @@
-// What Python's str methods mean by white space and length, for prompts that other people's Python made.
+// White space and length as Python's str methods define them, for prompts that Python code created.
 #pragma once
 
 #include <cstdint>

@@ -8,7 +8,7 @@ namespace {
 TEST(PythonText, StripsWhatPythonStrips) {
   EXPECT_EQ(PythonStrip(" \t\n x y \u00A0\u3000\x1c"), "x y");
   EXPECT_EQ(PythonRStrip(" x \r\n"), " x");
-  EXPECT_EQ(PythonStrip("\u200B"), "\u200B");  // zero width space is no white space
+  EXPECT_EQ(PythonStrip("\u200B"), "\u200B");  // zero width space is not white space
   EXPECT_EQ(PythonStrip(" \u2028 "), "");
   EXPECT_EQ(PythonRStrip(""), "");
 }

@@ -12,7 +12,7 @@
 namespace ghost {
 namespace {
 
-// PCRE2's \s lacks U+0085 even in Unicode mode; say what is meant.
+// PCRE2's \s lacks U+0085 even in Unicode mode, so the class is spelt out.
 std::string SpellOutSpace(std::string_view pattern) {
   std::string out;
   for (size_t i = 0; i < pattern.size(); ++i) {
@@ -57,7 +57,7 @@ Regex::Regex(const std::string& pattern, const std::string& file) : pattern_(pat
                  .tensor = pattern_,
                  .actual = MessageOf(error) + " near byte " + std::to_string(offset)});
   }
-  pcre2_jit_compile(code, PCRE2_JIT_COMPLETE);  // without a JIT the interpreter does the same, slower
+  pcre2_jit_compile(code, PCRE2_JIT_COMPLETE);  // optional: the interpreter gives the same results, slower
   code_ = std::shared_ptr<const void>(code, [](const void* p) {
     pcre2_code_free(const_cast<pcre2_code*>(static_cast<const pcre2_code*>(p)));
   });
@@ -75,7 +75,7 @@ std::vector<ByteRange> Regex::FindAll(std::string_view text) const {
                          match.get(), nullptr);
     };
     int result = run(PCRE2_NO_UTF_CHECK);
-    // The JIT's 32 KiB of stack do not last for very long matches; the interpreter takes the heap.
+    // The JIT's 32 KiB of stack are too small for very long matches; the interpreter uses the heap.
     if (result == PCRE2_ERROR_JIT_STACKLIMIT) result = run(PCRE2_NO_UTF_CHECK | PCRE2_NO_JIT);
     if (result == PCRE2_ERROR_NOMATCH) break;
     if (result < 0) {
@@ -83,7 +83,7 @@ std::vector<ByteRange> Regex::FindAll(std::string_view text) const {
                   {.file = file_, .tensor = pattern_, .actual = MessageOf(result)});
     }
     const PCRE2_SIZE* range = pcre2_get_ovector_pointer(match.get());
-    // \K inside a look-around can put the start behind the end.
+    // \K inside a look-around can put the start after the end.
     if (range[0] > range[1] || range[0] < start) break;
     found.push_back({range[0], range[1]});
     start = range[1];

@@ -21,8 +21,8 @@ class Regex {
   // A pattern that does not compile is an Error(kCorrupt) naming `file` and the place in the pattern.
   Regex(const std::string& pattern, const std::string& file);
 
-  // All matches from left to right, not overlapping; empty ones are included. `text` must be valid UTF-8. A
-  // match that costs too much (runaway backtracking) is an Error(kUnsupported).
+  // All matches from left to right, not overlapping, empty ones included. `text` must be valid UTF-8. A match
+  // with runaway backtracking is an Error(kUnsupported).
   std::vector<ByteRange> FindAll(std::string_view text) const;
 
  private:

@@ -32,7 +32,7 @@ TokenizerSpec Validated(TokenizerSpec spec) {
 }  // namespace
 
 struct Tokenizer::Impl {
-  // What an Encode call carries along.
+  // The working data of an Encode call.
   struct Call {
     BpeSession bpe;
     std::deque<std::string> storage;  // owns every text the words are views of
@@ -95,7 +95,7 @@ const std::string& Tokenizer::Impl::TokenOf(int32_t id) const {
   return *tokens[id];
 }
 
-// A stretch of raw text between special tokens.
+// Encodes raw text between special tokens.
 void Tokenizer::Impl::EncodePiece(std::string_view text, bool at_start, Call& call) const {
   text = normalizer.Apply(text, call.storage.emplace_back());
   for (const AddedPiece& piece : normalized_matcher.Split(text)) {
@@ -107,7 +107,7 @@ void Tokenizer::Impl::EncodePiece(std::string_view text, bool at_start, Call& ca
   }
 }
 
-// A stretch of normalised text between added tokens.
+// Encodes normalised text between added tokens.
 void Tokenizer::Impl::EncodeWords(std::string_view text, bool at_start, Call& call) const {
   if (pre_tokenizer.is_plain_gpt2()) {
     Gpt2Splitter splitter(text);
@@ -115,7 +115,7 @@ void Tokenizer::Impl::EncodeWords(std::string_view text, bool at_start, Call& ca
     return;
   }
   for (std::string_view word : pre_tokenizer.Split(text, at_start, call.storage)) {
-    // Cut at borders that no merge crosses: same ids, but short words that the cache knows.
+    // Split at borders that no merge crosses: the same ids, but short words that hit the cache.
     while (bpe.metaspace_is_border()) {
       size_t border = 0;
       do {

@@ -11,7 +11,7 @@ namespace {
 constexpr char kNeox[] = "tokenizers/gpt-neox-20b/tokenizer.json";
 constexpr char kMistral[] = "tokenizers/mistral-7b-v0.1/tokenizer.json";
 
-// One thread. The word cache lives in the call, so every iteration starts cold.
+// One thread. The word cache belongs to the call, so every iteration starts cold.
 void BM_Encode(benchmark::State& state, const char* name) {
   const std::string tokenizer_file = FindSharedFile(name);
   const std::string text_file = FindSharedFile("wikitext-2/wiki.test.raw");
@@ -33,7 +33,7 @@ void BM_Encode(benchmark::State& state, const char* name) {
 BENCHMARK_CAPTURE(BM_Encode, neox, kNeox)->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(BM_Encode, mistral, kMistral)->Unit(benchmark::kMillisecond);
 
-// A short prompt: shows what a call costs before it is warm.
+// A short prompt: shows the fixed cost of a call.
 void BM_EncodeSentence(benchmark::State& state) {
   const std::string tokenizer_file = FindSharedFile(kNeox);
   if (tokenizer_file.empty()) {

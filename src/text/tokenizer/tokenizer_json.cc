@@ -321,7 +321,7 @@ void ParsePostProcessors(const Json& root, const std::string& file, TokenizerSpe
                      } else if (type == "RobertaProcessing" || type == "BertProcessing") {
                        out.prefix.insert(out.prefix.begin(), ParseTokenPair(processor, "cls", file));
                        out.suffix.push_back(ParseTokenPair(processor, "sep", file));
-                     } else if (type != "ByteLevel") {  // which only moves offsets
+                     } else if (type != "ByteLevel") {  // ByteLevel only moves offsets
                        Unsupported(file, "post_processor", type);
                      }
                    });
@@ -336,7 +336,7 @@ int32_t FindSpecial(const TokenizerSpec& spec, std::initializer_list<std::string
   return -1;
 }
 
-// tokenizer.json itself does not say which tokens begin and end a text.
+// tokenizer.json itself does not name the BOS and EOS tokens.
 void GuessBosAndEos(TokenizerSpec& spec) {
   spec.bos_id = FindSpecial(spec, {"<s>", "<|begin_of_text|>", "<bos>", "<|endoftext|>"});
   spec.eos_id = FindSpecial(spec, {"</s>", "<|end_of_text|>", "<eos>", "<|endoftext|>"});

@@ -62,7 +62,7 @@ TEST(TokenizerJson, OlderSpellings) {
   EXPECT_EQ(ParseTokenizerJson(json.dump(), "t").post_processor.suffix, std::vector<int32_t>{2});
 }
 
-// Each entry replaces one place of a good file.
+// Each case replaces one value of a valid file.
 TEST(TokenizerJson, MalformedFiles) {
   struct Case {
     const char* place;  // JSON pointer
@@ -192,7 +192,7 @@ TEST(TokenizerJson, GapsBetweenIds) {
   EXPECT_THROW(tokenizer.Decode(std::vector<int32_t>{4000}), Error);
 }
 
-// Any single byte changed: an Error or a working tokenizer, never anything else.
+// Changes any single byte: the result is an Error or a working tokenizer, nothing else.
 TEST(TokenizerJson, FlippedBytesEndInErrorOrWork) {
   const std::string good = R"({"added_tokens": [{"id": 3, "content": "<x>", "special": true}],
     "normalizer": {"type": "NFC"}, "pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": false},

@@ -28,7 +28,7 @@ void CheckUtf8(const TokenizerSpec& spec, const std::string& text, const std::st
   }
 }
 
-// All ids of the vocabulary and of the added tokens, checked for doubles.
+// All ids of the vocabulary and of the added tokens, checked for duplicates.
 std::unordered_set<int32_t> CheckVocabulary(const TokenizerSpec& spec) {
   std::unordered_set<int32_t> ids;
   std::unordered_map<std::string_view, int32_t> tokens;
@@ -73,7 +73,7 @@ void CheckComponents(const TokenizerSpec& spec) {
           {.file = spec.source, .tensor = "pre_tokenizer", .actual = "ByteLevel before another step"});
     }
   }
-  // A plain replacement could match across tokens once they are fused; streaming would have to wait for it.
+  // A plain replacement could match across fused tokens, and streaming would have to wait for it.
   bool fused = false;
   for (const DecoderStep& step : spec.decoders) {
     if (fused && step.kind != DecoderKind::kStrip && step.kind != DecoderKind::kFuse) {
@@ -146,7 +146,7 @@ TokenizerSpec MakeGgufTokenizerSpec(const GgufVocabulary& vocabulary, const std:
         ErrorKind::kUnsupported, "tokenizer model is not supported",
         {.file = file, .tensor = "tokenizer.ggml.model", .expected = "gpt2", .actual = vocabulary.model});
   }
-  // A missing `pre` is what early converters wrote for GPT-NeoX, the only byte-level vocabulary of Mamba2.
+  // Early converters of GPT-NeoX, the only byte-level vocabulary of Mamba2, wrote no `pre`.
   const bool neox = vocabulary.pre.empty() || vocabulary.pre == "mpt" || vocabulary.pre == "olmo";
   if (!neox && vocabulary.pre != "gpt-2") {
     throw Error(ErrorKind::kUnsupported, "tokenizer split pattern is not supported",

@@ -1,5 +1,5 @@
-// What a tokenizer is, as plain data: read from tokenizer.json (tokenizer_json.h) or made from the arrays of
-// a GGUF file. Tokenizer turns it into tables. Names follow the Hugging Face file.
+// A tokenizer as plain data: read from tokenizer.json (tokenizer_json.h) or from the arrays of a GGUF file.
+// Tokenizer builds its tables from it. Names follow the Hugging Face file.
 #pragma once
 
 #include <cstdint>
@@ -18,18 +18,18 @@ struct VocabEntry {
   int32_t id;
 };
 
-// Two tokens that stand side by side become `merged`. The rank is the place in the list, lowest first.
+// Two adjacent tokens become `merged`. The rank is the position in the list, lowest first.
 struct Merge {
   int32_t left;
   int32_t right;
   int32_t merged;
 };
 
-// Matched in the text before anything else, leftmost-longest.
+// Matched in the text before any other step, leftmost-longest.
 struct AddedToken {
   std::string content;
   int32_t id = -1;
-  bool special = false;      // left out by Decode with skip_special
+  bool special = false;      // Decode with skip_special leaves it out
   bool lstrip = false;       // swallows white space on its left
   bool rstrip = false;       // ... on its right
   bool single_word = false;  // only between non-word characters
@@ -74,7 +74,7 @@ struct DecoderStep {
   DecoderKind kind;
   std::string pattern;      // kReplace: a plain string
   std::string content;      // kReplace: the replacement; kStrip: the one character to strip
-  int start = 0;            // kStrip: at most so many at the start
+  int start = 0;            // kStrip: at most this many at the start
   int stop = 0;             // kStrip: ... at the end
   std::string replacement;  // kMetaspace
   bool drop_first = false;  // kMetaspace: the first token loses its replacement characters
@@ -92,13 +92,13 @@ struct TokenizerSpec {
   std::vector<VocabEntry> vocab;  // ids need not be dense nor sorted
   std::vector<Merge> merges;
   std::vector<AddedToken> added_tokens;
-  int32_t unk_id = -1;         // for characters without a token; -1: they vanish, as in the reference library
+  int32_t unk_id = -1;         // for characters without a token; -1: drop them, as the reference library does
   bool fuse_unk = false;       // neighbouring unknowns become one
   bool byte_fallback = false;  // unknown characters become <0xNN> tokens
-  bool ignore_merges = false;  // a word that is a token is taken as it is
+  bool ignore_merges = false;  // a word that is a token is not split
 
   std::vector<NormalizerStep> normalizers;
-  std::vector<PreTokenizerStep> pre_tokenizers;  // kByteLevel only in the last place
+  std::vector<PreTokenizerStep> pre_tokenizers;  // kByteLevel only as the last step
   bool has_decoder = false;                      // without one Decode joins tokens with spaces
   std::vector<DecoderStep> decoders;
   PostProcessor post_processor;
@@ -111,22 +111,22 @@ struct TokenizerSpec {
 using VocabIndex = std::unordered_map<std::string_view, int32_t>;
 VocabIndex MakeVocabIndex(const std::vector<VocabEntry>& vocab);
 
-// The merge of two tokens, whose concatenation must be a token too. Otherwise Error(kCorrupt) that names
-// `file` and the merge with its number.
+// The merge of two tokens, whose concatenation must be a token too; otherwise Error(kCorrupt) with `file` and
+// the number of the merge.
 Merge ResolveMerge(const VocabIndex& index, const std::string& left, const std::string& right, size_t rank,
                    const std::string& file);
 // The same for the spelling "left right" with exactly one space.
 Merge ParseMerge(const VocabIndex& index, const std::string& line, size_t rank, const std::string& file);
 
-// Checks what Tokenizer relies on: ids within [0, 2^24) and unique, strings valid UTF-8, ids of merges, unk,
-// BOS, EOS and post-processor known, added tokens consistent with the vocabulary, components in an order we
-// can run. Throws Error(kCorrupt or kUnsupported) with spec.source as the file.
+// Checks what Tokenizer relies on: ids are unique and within [0, 2^24); strings are valid UTF-8; the ids of
+// merges, unk, BOS, EOS and post-processor exist; added tokens agree with the vocabulary; components are in a
+// supported order. Throws Error(kCorrupt or kUnsupported) with spec.source as the file.
 void ValidateSpec(const TokenizerSpec& spec);
 
 // The tokenizer keys of a GGUF file, see tokenizer.ggml.*.
 struct GgufVocabulary {
   std::string model;                 // "gpt2" is the only one supported
-  std::string pre;                   // "mpt", "olmo", "gpt-2"; empty is taken for the GPT-NeoX one
+  std::string pre;                   // "mpt", "olmo", "gpt-2"; empty means GPT-NeoX
   std::vector<std::string> tokens;   // in id order
   std::vector<int32_t> token_types;  // 1 normal, 3 control, 4 user-defined, ...; empty: all normal
   std::vector<std::string> merges;   // "left right" in rank order

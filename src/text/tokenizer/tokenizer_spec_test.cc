@@ -11,7 +11,7 @@
 namespace ghost {
 namespace {
 
-// The arrays a GGUF file would hold for the tiny-neox fixture.
+// The arrays that a GGUF file would hold for the tiny-neox fixture.
 GgufVocabulary MakeVocabulary() {
   const Json root = LoadJson("tests/fixtures/tiny-neox/tokenizer.json");
   GgufVocabulary vocabulary{.model = "gpt2", .pre = "mpt"};

@@ -1,4 +1,4 @@
-// On the small fixtures; the real tokenizers are checked in shared_files_test.cc.
+// Tests on small fixtures; shared_files_test.cc checks the real tokenizers.
 #include "text/tokenizer/tokenizer.h"
 
 #include <gtest/gtest.h>

@@ -11,8 +11,8 @@
 namespace ghost {
 namespace {
 
-// Above this there are only unassigned planes, tags, variation selectors and private use: looked up one by
-// one.
+// Above this there are only unassigned planes, tags, variation selectors and private use, which are
+// looked up one by one.
 constexpr char32_t kTableEnd = 0x34000;
 
 bool IsWhiteSpace(char32_t c) {
@@ -64,7 +64,7 @@ constexpr std::pair<char32_t, char32_t> kNewerMarks[] = {
 
 bool IsHangulSyllable(char32_t c) { return c >= 0xAC00 && c <= 0xD7A3; }
 
-// Whether NFC maps the single character to itself (false for singletons and composition exclusions).
+// True if NFC maps the single character to itself (false for singletons and composition exclusions).
 bool IsOwnNfc(char32_t c) {
   std::string utf8;
   AppendUtf8(c, utf8);
@@ -78,8 +78,9 @@ bool IsOwnNfc(char32_t c) {
   return same;
 }
 
-// Sets kNfcInertFlag. A character is out if it has a combining class, changes under NFC, or occurs behind the
-// first place of some canonical decomposition, since then it may compose with its left neighbour.
+// Sets kNfcInertFlag. A character is not inert if it has a combining class, changes under NFC,
+// or occurs after the first position of some canonical decomposition, since it may then compose
+// with its left neighbour.
 void MarkNfcInert(std::vector<uint8_t>& flags) {
   std::vector<bool> inert(kTableEnd, true);
   for (char32_t c = 0x80; c < kTableEnd; ++c) {
@@ -116,8 +117,9 @@ const std::vector<uint8_t>& FlagTable() {
   return table;
 }
 
-// Length of the well-formed character at the start of `bytes` (which is not empty). Otherwise 0, and
-// `*bad_length` is the length of the maximal ill-formed part, `*cut_off` whether it only lacks its end.
+// Length of the well-formed character at the start of `bytes` (which is not empty). If there is none,
+// returns 0; `*bad_length` is then the length of the maximal ill-formed part, and `*cut_off` says whether
+// only its end is missing.
 int CharLength(std::string_view bytes, int* bad_length, bool* cut_off) {
   const auto byte = [bytes](size_t i) { return static_cast<unsigned char>(bytes[i]); };
   const unsigned lead = byte(0);
@@ -126,7 +128,7 @@ int CharLength(std::string_view bytes, int* bad_length, bool* cut_off) {
   if (lead < 0x80) return 1;
   if (lead < 0xC2 || lead > 0xF4) return 0;
   const int length = lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
-  // Only the second byte has a narrower range than 80..BF, after some leads.
+  // Only the second byte can have a narrower range than 80..BF, after some lead bytes.
   const unsigned low = lead == 0xE0 ? 0xA0 : lead == 0xF0 ? 0x90 : 0x80;
   const unsigned high = lead == 0xED ? 0x9F : lead == 0xF4 ? 0x8F : 0xBF;
   for (int i = 1; i < length; ++i) {
@@ -141,7 +143,7 @@ int CharLength(std::string_view bytes, int* bad_length, bool* cut_off) {
   return length;
 }
 
-// How many bytes at the start are ASCII, rounded down to a multiple of eight.
+// The number of ASCII bytes at the start, rounded down to a multiple of eight.
 size_t AsciiPrefix(std::string_view bytes) {
   size_t i = 0;
   for (; i + 8 <= bytes.size(); i += 8) {
@@ -183,7 +185,7 @@ std::optional<size_t> FindInvalidUtf8(std::string_view bytes) {
   bool cut_off;
   for (size_t i = 0; i < bytes.size();) {
     i += AsciiPrefix(bytes.substr(i));
-    // At least eight characters one by one, so that mixed text does not pay for the attempt at each.
+    // Processes at least eight characters one by one before trying again, so that mixed text stays fast.
     for (int n = 0; n < 8 && i < bytes.size(); ++n) {
       const int length = CharLength(bytes.substr(i), &bad_length, &cut_off);
       if (length == 0) return i;

@@ -1,5 +1,5 @@
-// UTF-8 and the few Unicode properties a tokenizer needs. Property tables come from utf8proc; nothing here
-// knows about tokens.
+// UTF-8 and the few Unicode properties a tokenizer needs. Property tables come from utf8proc; this file knows
+// nothing about tokens.
 #pragma once
 
 #include <cstddef>
@@ -10,16 +10,16 @@
 
 namespace ghost {
 
-// The classes the GPT-2 pattern tells apart. The values are the low two bits of CharFlags.
+// The classes that the GPT-2 pattern distinguishes. The values are the low two bits of CharFlags.
 enum CharClass : uint8_t { kOtherChar = 0, kSpaceChar = 1, kLetterChar = 2, kNumberChar = 3 };
 
 inline constexpr uint8_t kCharClassMask = 3;
 inline constexpr uint8_t kWordFlag = 4;  // matches \w: letters, marks, digits, connectors, joiners
-// A starter that NFC leaves alone and that never composes with what stands before it: text may be cut in
-// front of it and the pieces normalised one by one.
+// A starter that NFC leaves unchanged and that never composes with the preceding character: text may be split
+// before it and the pieces normalised separately.
 inline constexpr uint8_t kNfcInertFlag = 8;
-// Inert, and nothing behind it composes or changes places with it. Marks newer than Unicode 9: the library
-// that made the vocabularies froze its NFC tables there and takes them for unassigned.
+// Inert, and following characters neither compose nor change places with it. These are marks newer than
+// Unicode 9: the library that made the vocabularies froze its NFC tables there and treats them as unassigned.
 inline constexpr uint8_t kNfcAloneFlag = 16;
 
 // Class and flags of any code point up to U+10FFFF. Space is White_Space (U+0085 included), letter is
@@ -50,13 +50,13 @@ inline DecodedChar DecodeCharBefore(const char* end) {
 
 void AppendUtf8(char32_t code, std::string& out);
 
-// Offset of the first byte that does not belong to well-formed UTF-8 (no surrogates, no overlong forms, at
-// most U+10FFFF); nothing when all is well.
+// Offset of the first byte that is not well-formed UTF-8 (no surrogates, no overlong forms, at most
+// U+10FFFF); nullopt if there is none.
 std::optional<size_t> FindInvalidUtf8(std::string_view bytes);
 
 // Appends `bytes` as UTF-8, each maximal ill-formed part as one U+FFFD (the practice of the Unicode standard
-// and of Rust's from_utf8_lossy). Returns how many bytes were consumed: all of them if `final`, else all but
-// a character that is cut off at the end and may still be completed.
+// and of Rust's from_utf8_lossy). Returns the number of bytes consumed: all of them if `final`, else all but
+// a truncated character at the end that may still be completed.
 size_t AppendLossyUtf8(std::string_view bytes, bool final, std::string& out);
 
 }  // namespace ghost

@@ -52,8 +52,8 @@ TEST(Unicode, FindsTheFirstBadByte) {
       {"\xE0\x9F\xBF", 0},          // overlong
       {"\xED\xA0\x80", 0},          // surrogate
       {"\xF4\x90\x80\x80", 0},      // beyond U+10FFFF
-      {"a\xE4\xB8", 1},             // cut off
-      {"0123456789\xE4\xB8z", 10},  // cut off in the middle
+      {"a\xE4\xB8", 1},             // truncated
+      {"0123456789\xE4\xB8z", 10},  // truncated in the middle of the text
       {"nul\0nul"s, std::nullopt},
   };
   for (const Case& c : cases) EXPECT_EQ(FindInvalidUtf8(c.bytes), c.offset) << c.bytes;
@@ -66,7 +66,7 @@ TEST(Unicode, ReplacesMaximalIllFormedParts) {
     return out;
   };
   EXPECT_EQ(lossy("aé"), "aé");
-  EXPECT_EQ(lossy("\xE4\xB8"), "\uFFFD");  // one character cut off: one replacement
+  EXPECT_EQ(lossy("\xE4\xB8"), "\uFFFD");  // one truncated character: one replacement
   EXPECT_EQ(lossy("\xF0\x9F\x99\xE4"), "\uFFFD\uFFFD");
   EXPECT_EQ(lossy("\xE0\x80x"), "\uFFFD\uFFFDx");  // 80 cannot follow E0
   EXPECT_EQ(lossy("\xC0\xAF"), "\uFFFD\uFFFD");

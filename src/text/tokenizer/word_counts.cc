@@ -21,8 +21,8 @@ using Counts = std::unordered_map<std::string, int64_t, Hash, std::equal_to<>>;
 
 bool IsVisibleAscii(char c) { return c > ' ' && c < 0x7F; }
 
-// Pieces that can be counted apart. They end behind a newline between two visible ASCII characters: there the
-// newline is a word of its own on either reading, and NFC composes nothing.
+// Pieces that can be counted separately. They end after a newline between two visible ASCII characters: in
+// that position the newline is always a word of its own, and NFC composes nothing.
 std::vector<std::string_view> CutIntoPieces(std::string_view text) {
   std::vector<std::string_view> pieces;
   for (size_t begin = 0; begin < text.size();) {

@@ -1,4 +1,4 @@
-// How often each word of a corpus occurs: all that training a vocabulary needs to know of it.
+// Counts how often each word of a corpus occurs, the only input of vocabulary training.
 #pragma once
 
 #include <cstdint>
@@ -13,9 +13,9 @@ struct WordCount {
   int64_t count;
 };
 
-// The words of `text` (valid UTF-8) after NFC, cut by the GPT-2 pattern, sorted by their bytes. `separator`
-// stands between documents: it is no word and no word crosses it; empty means none. Runs on all threads, the
-// result does not depend on how many.
+// The words of `text` (valid UTF-8) after NFC, split by the GPT-2 pattern, sorted by their bytes. `separator`
+// separates documents: it is not a word and no word crosses it; empty means none. Runs on all threads; the
+// result does not depend on their number.
 std::vector<WordCount> CountWords(std::string_view text, std::string_view separator);
 
 }  // namespace ghost
