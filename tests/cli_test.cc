@@ -260,8 +260,8 @@ TEST(Cli, GenerateIsRepeatable) {
 }
 
 TEST(Cli, VocabularyMismatchIsNamed) {
-  // 277 tokens belong to the state-spaces case; a tokenizer with more ids than the model has rows is another
-  // model's.
+  // The state-spaces case has 277 tokens; a tokenizer with more ids than the model has rows
+  // belongs to another model.
   const TempDir dir;
   Json tokenizer = LoadJson(kByteTokenizer);
   tokenizer["model"]["vocab"]["far"] = 100000;

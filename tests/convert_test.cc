@@ -1,4 +1,4 @@
-// `ghost convert`: every way there, and back where there is one.
+// Tests of `ghost convert`: every conversion, and the way back if there is one.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -31,7 +31,7 @@ const std::string kOriginal = "tests/golden/ss_orig_f16";    // state-spaces, F1
 const std::string kByteTokenizer = "tests/fixtures/byte-tokenizer/tokenizer.json";
 const std::string kNeoxTokenizer = "tests/fixtures/tiny-neox/tokenizer.json";
 
-// Runs `ghost convert` and expects success; gives stderr.
+// Runs `ghost convert`, expects success and returns stderr.
 std::string Convert(const std::string& model, const std::string& output, std::vector<std::string> more = {}) {
   std::vector<std::string> arguments = {"convert", model, "--output", output};
   arguments.insert(arguments.end(), more.begin(), more.end());
@@ -88,7 +88,7 @@ TEST(Convert, EveryTypeOfGguf) {
     EXPECT_LE(MaxAbsDifference(logits, source), (dtype == "q8_0" ? 0.1 : 1e-3) * MaxMagnitude(source))
         << dtype;
   }
-  // From GGUF to GGUF: the keys stay, the type follows.
+  // From GGUF to GGUF: the keys are kept, the element type changes.
   Convert(dir.File("f32.gguf"), dir.File("again.gguf"), {"--dtype", "q8_0"});
   EXPECT_EQ(LogitsOf(dir.File("again.gguf")), LogitsOf(dir.File("q8_0.gguf")));
   EXPECT_EQ(GgufUint(ReadGguf(dir.File("again.gguf")), "general.file_type"), 7u);
@@ -242,7 +242,7 @@ TEST(GgufTokenizer, OtherKindsAreRefusedWithAReason) {
 }
 
 TEST(GgufTokenizer, KeysRebuildTheTokenizer) {
-  // Added tokens with flags that GGUF has no word for are left out of this comparison: plain text only.
+  // Added tokens with flags that GGUF cannot express are left out of this comparison: plain text only.
   const Tokenizer original = LoadTokenizer(kNeoxTokenizer);
   TokenizerSpec spec = ParseTokenizerJson(ReadFile(kNeoxTokenizer), kNeoxTokenizer);
   ASSERT_EQ(WhyNoGgufTokenizer(spec), std::nullopt);

@@ -1,4 +1,4 @@
-// `ghost eval` on tasks, and calibration on them, as users see it.
+// Tests of `ghost eval` on tasks, and of calibration on tasks, through the command line.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -38,7 +38,8 @@ class EvalCli : public testing::Test {
     dir.Write("eval/arc/ARC-Challenge-test.jsonl", kArc + kArc);
     dir.Write("eval/mmlu/elementary_mathematics_test.csv", "q,1,2,3,4,A\n");
     dir.Write("eval/mmlu/elementary_mathematics_dev.csv", "q,1,2,3,4,A\n");
-    dir.Write("eval/humaneval/HumanEval.jsonl.gz", kHumanEval);  // gzip is told by the bytes, not by the name
+    dir.Write("eval/humaneval/HumanEval.jsonl.gz",
+              kHumanEval);  // gzip is recognised by its bytes
   }
 
   RunResult Eval(std::vector<std::string> arguments) const {
@@ -175,11 +176,11 @@ TEST_F(EvalCli, PruningCalibratesOnTasks) {
   const RunResult lambada = prune("task:lambada_openai");
   ASSERT_EQ(lambada.exit_code, 0) << lambada.err;
   EXPECT_EQ(ParseJson(lambada.out, "prune")["pruning"]["calibration"]["in_sample"], true);
-  EXPECT_EQ(prune("README.md").exit_code, 64);  // --data goes with a task only
+  EXPECT_EQ(prune("README.md").exit_code, 64);  // --data is only for tasks
   const RunResult unknown = prune("task:wikitext");
   EXPECT_EQ(unknown.exit_code, 64);
   EXPECT_THAT(unknown.err, HasSubstr("task:piqa"));
-  // A pruned model's results say how it was pruned.
+  // The results of a pruned model record how it was pruned.
   const RunResult eval = RunGhost({"eval", dir.File("pruned"), "--tokenizer", kTokenizer[1], "--prefix-token",
                                    "0", "--task", "piqa", "--data", dir.path(), "--json", "--quiet"});
   ASSERT_EQ(eval.exit_code, 0) << eval.err;

@@ -92,7 +92,7 @@ TEST_P(GoldenPruneTest, SequentialMasksScoresAndLogitsMatch) {
                      limits_.scores);
     }
     if (sparsity != 0.5) continue;
-    // What the driver passed on is what the pruned model computes.
+    // The driver's output is what the pruned model computes.
     Runner runner(model);
     Buffer final(pruner.residual().rows * pruner.residual().cols);
     const View normed(final.data(), pruner.residual().rows, pruner.residual().cols);

@@ -1,4 +1,4 @@
-// The engine against the reference implementation, on every golden case.
+// Compares the engine with the reference implementation, on every golden case.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -160,13 +160,13 @@ TEST_P(GoldenTest, ThreadsChangeNoBit) {
   }
 }
 
-// Saves the case as GGUF and compares with the same values held as float32 tensors.
+// Saves the case as GGUF and compares it with the same values stored as float32 tensors.
 TEST_P(GoldenTest, GgufOfEveryTypeGivesTheSameLogits) {
   const Model model = LoadGrouped();
   const ModelConfig& config = model.config();
   if (config.family == Family::kZamba2 || config.projection_bias || !config.conv_bias ||
       config.dt_min > 0.0f) {
-    EXPECT_THROW(MakeGgufTensors(model, DType::kF32), Error);  // what llama.cpp cannot say is refused
+    EXPECT_THROW(MakeGgufTensors(model, DType::kF32), Error);  // llama.cpp cannot represent this
     return;
   }
   const TempDir dir;

@@ -1,6 +1,6 @@
-// Every hostile file of the readers' tables, and checkpoints that are well formed but wrong as models,
-// through the command line: the right exit code, a message that names file and culprit, no crash, no
-// allocation by a lie.
+// Runs the program on every hostile file of the readers' tables, and on checkpoints that are well formed but
+// wrong as models. Each must give the right exit code and a message that names file and cause, without a
+// crash and without allocating what a wrong length asks for.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -21,8 +21,8 @@ namespace {
 using testing::HasSubstr;
 
 const std::string kGoodModel = "tests/golden/m2_g1_n16_tied";
-// The program, its libraries and thread stacks take about 300 MB of address space; these files are a few
-// hundred bytes.
+// The program, its libraries and thread stacks need about 300 MB of address space; these files have
+// a few hundred bytes.
 constexpr size_t kAddressSpace = size_t{1} << 30;
 
 void ExpectRun(const std::string& model, int exit_code, const std::vector<std::string>& mentions) {
@@ -49,7 +49,7 @@ std::vector<HostileFile> AllHostileFiles() {
   return all;
 }
 
-// The name under which a checkpoint directory looks for a file of that kind.
+// The file name of that kind inside a checkpoint directory.
 std::string NameInCheckpoint(const std::string& open) {
   if (open.ends_with(".index.json"))
     return open.find(".bin") == std::string::npos ? "model.safetensors.index.json"
@@ -77,7 +77,7 @@ TEST_P(HostileFileTest, IsRefusedByTheCommandLine) {
 INSTANTIATE_TEST_SUITE_P(Table, HostileFileTest, testing::ValuesIn(AllHostileFiles()),
                          [](const auto& test) { return test.param.name; });
 
-// The good model with one thing changed.
+// A valid model with one change.
 struct WrongModel {
   std::string name;
   std::function<void(Json& config, std::map<std::string, Tensor>& tensors)> change;

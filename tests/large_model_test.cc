@@ -1,5 +1,5 @@
-// Files of released sizes: opening one costs next to nothing until its weights are used. The weights are a
-// hole in a sparse file, so the test takes no disk space.
+// Opening a file of a released model's size costs next to nothing until its weights are used. The weights are
+// a hole in a sparse file, so the test needs no disk space.
 #include <gtest/gtest.h>
 
 #include <filesystem>

@@ -1,4 +1,4 @@
-// `ghost score` and `ghost prune` as users call them, on every golden Mamba2 case.
+// Tests of `ghost score` and `ghost prune` through the command line, on every golden Mamba2 case.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -17,7 +17,7 @@ using testing::HasSubstr;
 
 class PruneCliTest : public testing::TestWithParam<std::string> {
  protected:
-  // ghost VERB CASE --input (the case's tokens) and more.
+  // Runs ghost VERB CASE --input (the case's tokens) with further arguments.
   RunResult Run(const std::string& verb, std::vector<std::string> more) const {
     std::vector<std::string> arguments = {verb, golden_.dir(), "--input",
                                           golden_.dir() + "/expected.safetensors", "--quiet"};
@@ -277,7 +277,7 @@ TEST(PruneCli, AMaskFileIsObeyed) {
   ASSERT_EQ(run.exit_code, 0) << run.err;
   EXPECT_EQ(ReadFile(dir.File("a/model.safetensors")), ReadFile(dir.File("b/model.safetensors")));
   EXPECT_EQ(LoadJson(dir.File("b/ghost.json"))["pruning"]["method"], "mask-file");
-  // A mask of another model.
+  // The mask of another model.
   const RunResult other = RunGhost({"prune", "tests/golden/m2_g1_n16_tied", "--mask-file",
                                     dir.File("a/ghost.json"), "--output", dir.File("c"), "--quiet"});
   EXPECT_EQ(other.exit_code, 65) << other.err;

@@ -1,4 +1,4 @@
-// Pruning that is stopped or killed and goes on: the output is the same to the byte.
+// Pruning that is stopped or killed and then resumed gives the same output, byte for byte.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -24,7 +24,7 @@ class PruneResumeTest : public testing::TestWithParam<std::string> {
     arguments.insert(arguments.end(), more.begin(), more.end());
     return RunGhost(arguments, options);
   }
-  // All that does not tell of time and place.
+  // Everything except times and paths.
   std::string Bytes(const std::string& out) const {
     const Json document = LoadJson(dir_.File(out) + "/ghost.json");
     return ReadFile(dir_.File(out) + "/model.safetensors") + ReadFile(dir_.File(out) + "/config.json") +
@@ -56,7 +56,7 @@ TEST_P(PruneResumeTest, StoppedAfterEveryLayerEndsInTheSameBytes) {
 
 TEST_P(PruneResumeTest, KilledAndResumedEndsInTheSameBytes) {
   ASSERT_EQ(Prune("ghost", "whole").exit_code, 0);
-  // Killed when its journal appears, wherever it is by then; it may also have come to its end.
+  // Killed when its journal appears, at whatever point that is; it may even have finished.
   const RunResult killed =
       Prune("ghost", "killed", {}, {.kill_when_exists = dir_.File("killed.journal/journal.json")});
   EXPECT_TRUE(killed.exit_code == -1000 - 9 || killed.exit_code == 0) << killed.err;
@@ -73,7 +73,7 @@ TEST_P(PruneResumeTest, TheJournalOfAnotherRunIsNotTaken) {
   const RunResult run = Prune("ghost", "out", {"--resume", "--sparsity", "0.25"});
   EXPECT_EQ(run.exit_code, 64) << run.err;
   EXPECT_FALSE(Exists("out"));
-  EXPECT_EQ(Prune("ghost", "out", {"--resume"}).exit_code, 0);  // and is still there
+  EXPECT_EQ(Prune("ghost", "out", {"--resume"}).exit_code, 0);  // and still exists
 }
 
 INSTANTIATE_TEST_SUITE_P(Cases, PruneResumeTest, testing::ValuesIn(AllGoldenCases()),

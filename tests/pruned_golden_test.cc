@@ -1,5 +1,5 @@
-// Pruned checkpoints against the reference implementation: its masks must give its logits, however the pruned
-// model is stored.
+// Compares pruned checkpoints with the reference implementation: its masks must give its logits in every
+// storage form of the pruned model.
 #include <gtest/gtest.h>
 
 #include "prune/write_pruned.h"

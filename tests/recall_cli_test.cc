@@ -1,4 +1,4 @@
-// `ghost eval --task recall` as users see it.
+// Tests of `ghost eval --task recall` through the command line.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// `ghost report` on what other verbs really write.
+// Tests of `ghost report` on documents that other verbs have written.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

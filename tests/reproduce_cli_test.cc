@@ -1,4 +1,5 @@
-// `ghost reproduce` as users call it, on a model of a few thousand parameters and made-up documents.
+// Tests of `ghost reproduce` through the command line, on a model of a few thousand parameters and
+// synthetic documents.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -133,12 +134,12 @@ TEST_F(ReproduceCliTest, ATableStandsInAllForms) {
               HasSubstr("| the paper, Mamba2-1.3B | 13.24 | 13.51 | 14.23 |"));
   EXPECT_THAT(ReadFile(dir_.File("paper/report.html")),
               AllOf(HasSubstr("T8-small: What the score is made of"), HasSubstr("A quick run")));
-  EXPECT_TRUE(std::filesystem::is_empty(dir_.File("paper/pruned")));  // pruned models do not stay
+  EXPECT_TRUE(std::filesystem::is_empty(dir_.File("paper/pruned")));  // pruned models are deleted
 }
 
 TEST_F(ReproduceCliTest, WhatIsThereIsNotMeasuredAgain) {
   ASSERT_EQ(Reproduce({"T6"}).exit_code, 0);
-  // A table comes from the documents alone: change one, take away another.
+  // A table is made from the documents alone: change one, remove another.
   std::vector<std::filesystem::path> files;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(dir_.File("paper/results"))) {
     if (entry.path().extension() == ".json" && entry.path().string().find("ghost-50") != std::string::npos)

@@ -1,5 +1,5 @@
-// The model that ships with the project: it is found by its name, has learnt English and recall, and needs
-// its state.
+// The model that ships with the project: it can be named without a path, has learnt English and recall,
+// and needs its state.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@
 namespace ghost {
 namespace {
 
-constexpr const char* kText = "LICENSE";  // English that none of the books has
+constexpr const char* kText = "LICENSE";  // English that is in none of the books
 
 Json Evaluate(const std::string& model, std::vector<std::string> options) {
   options.insert(options.begin(), {"eval", model});

@@ -1,4 +1,4 @@
-// `ghost train-tokenizer` as users see it.
+// Tests of `ghost train-tokenizer` through the command line.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// `ghost train` as users call it: train, stop, resume, and use the result.
+// Tests of `ghost train` through the command line: train, stop, resume, and use the result.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -34,7 +34,7 @@ class TrainCliTest : public testing::Test {
     config_ = dir_.Write("shape.json", config.dump());
   }
 
-  // Flags with values; those given here replace the usual ones. Words without a value come behind.
+  // Flags with values; those given here replace the defaults. Flags without a value come last.
   RunResult Train(const std::string& output, const std::map<std::string, std::string>& flags,
                   const std::vector<std::string>& words = {}) const {
     std::map<std::string, std::string> all = {
@@ -85,7 +85,7 @@ TEST_F(TrainCliTest, TrainsAModelThatOtherVerbsRead) {
               nll / std::log(2.0) * result["tokens_total"].get<double>() / result["text_bytes"].get<double>(),
               1e-12);
   EXPECT_NEAR(nll, document["validations"][2]["nll"].get<double>(), 0.2);  // other windows, bf16
-  EXPECT_EQ(Train(out, {}).exit_code, 73);                                 // the output is there
+  EXPECT_EQ(Train(out, {}).exit_code, 73);                                 // the output exists
 }
 
 TEST_F(TrainCliTest, AStoppedRunGoesOnToTheSameBytes) {
@@ -95,7 +95,7 @@ TEST_F(TrainCliTest, AStoppedRunGoesOnToTheSameBytes) {
   EXPECT_EQ(stopped.exit_code, 75);
   EXPECT_THAT(stopped.err, HasSubstr("--resume"));
   EXPECT_FALSE(DirectoryExists(parts));
-  EXPECT_EQ(Train(parts, {}).exit_code, 73);  // nobody begins anew by forgetting a word
+  EXPECT_EQ(Train(parts, {}).exit_code, 73);  // without --resume it must not start from scratch
   const RunResult other = Train(parts, {{"--lr", "0.02"}}, {"--resume"});
   EXPECT_EQ(other.exit_code, 64);
   EXPECT_THAT(other.err, HasSubstr("another run"));
@@ -115,7 +115,7 @@ TEST_F(TrainCliTest, RecallDocumentsTakeTheirShare) {
   EXPECT_NEAR(document["epochs"].get<double>(), 30 / windows, 0.02);
 }
 
-// A model is halved and learns on: it begins where pruning left it and ends better.
+// Halves a model and continues its training: it starts where pruning left it and ends better.
 TEST_F(TrainCliTest, GoesOnFromAPrunedModel) {
   const std::string dense = dir_.File("dense"), half = dir_.File("half"), healed = dir_.File("healed");
   ASSERT_EQ(Train(dense, {{"--dtype", "f32"}}).exit_code, 0);

@@ -1,5 +1,5 @@
-// What every reader's corruption tests do: feed it a bad file and look at the error, or a damaged one and see
-// that it survives.
+// Checks shared by all readers' corruption tests: a bad file must give the right error, and a damaged one
+// must not crash the reader.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -18,8 +18,8 @@ namespace ghost {
 
 using ReadFn = std::function<void(const std::string& path)>;
 
-// Reading must throw the expected kind of Error; it names a file of the case's folder and whatever else the
-// case asks for.
+// Reading must throw the expected kind of Error, which names a file of the case's folder and
+// everything in `must_mention`.
 inline void ExpectRefused(const HostileFile& hostile, const ReadFn& read) {
   const TempDir dir;
   for (const auto& [name, bytes] : hostile.files) dir.Write(name, bytes);
@@ -33,11 +33,11 @@ inline void ExpectRefused(const HostileFile& hostile, const ReadFn& read) {
   }
 }
 
-// For INSTANTIATE_TEST_SUITE_P: tests are called after their case.
+// For INSTANTIATE_TEST_SUITE_P: names each test after its case.
 inline std::string NameOfCase(const testing::TestParamInfo<HostileFile>& info) { return info.param.name; }
 
-// Reads the file; true if it was accepted, false on an Error. Any other exception fails the test, a crash the
-// whole run.
+// Reads the file; true if it was accepted, false on an Error. Any other exception fails the test, and a
+// crash ends the whole run.
 inline bool Survives(const std::string& path, const ReadFn& read) {
   try {
     read(path);
@@ -50,7 +50,7 @@ inline bool Survives(const std::string& path, const ReadFn& read) {
   return false;
 }
 
-// Every proper prefix must be refused, or at least survived where `may_accept` says so.
+// Every proper prefix must be refused, or may be accepted where `may_accept` says so; none may crash.
 inline void ExpectCutsAreRefused(
     const std::string& bytes, const ReadFn& read,
     const std::function<bool(size_t)>& may_accept = [](size_t) { return false; }) {
@@ -62,8 +62,8 @@ inline void ExpectCutsAreRefused(
   }
 }
 
-// Flips single bits and whole bytes in [begin, end). No checksum protects these formats, so acceptance is
-// fine.
+// Flips single bits and whole bytes in [begin, end). No checksum protects these formats, so
+// accepting the file is fine.
 inline void ExpectFlipsAreSurvived(const std::string& bytes, size_t begin, size_t end, const ReadFn& read) {
   const TempDir dir;
   const std::string path = dir.Write("flipped", bytes);

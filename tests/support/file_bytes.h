@@ -1,4 +1,4 @@
-// The bytes of a file in the making: little-endian numbers and text, one after the other.
+// Builds the bytes of a file: little-endian numbers and text, one after the other.
 #pragma once
 
 #include <cstdint>

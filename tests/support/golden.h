@@ -32,8 +32,9 @@ inline std::vector<std::string> AllGoldenCases() {
   return cases;
 }
 
-// What the Hugging Face classes that made the cases compute: Mamba2's normalises over the full width,
-// Zamba2's has a lower limit of the step size (time_step_min, 0.001 in all cases).
+// The options with which we compute the same as the Hugging Face classes that made the cases:
+// Mamba2's normalises over the full width, Zamba2's has a lower limit of the step size
+// (time_step_min, 0.001 in all cases).
 inline ModelOverrides ReferenceOverrides(const std::string& name) {
   if (name.starts_with("z2_")) return {.dt_min = 0.001f};
   return {.norm_grouping = NormGrouping::kFull};

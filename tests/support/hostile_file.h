@@ -1,5 +1,5 @@
-// A checkpoint that a reader must refuse, and how. The tables (hostile_*.h) serve the readers' own tests and
-// the command line's.
+// A checkpoint that a reader must refuse, and the expected error. The tables (hostile_*.h) serve both the
+// readers' own tests and those of the command line.
 #pragma once
 
 #include <map>
@@ -14,7 +14,7 @@ namespace ghost {
 struct HostileFile {
   std::string name;                          // of the case: letters, digits and _
   std::map<std::string, std::string> files;  // bytes by file name, all in one folder
-  std::string open;                          // the one to open
+  std::string open;                          // the file to open
   ErrorKind kind;
   std::vector<std::string> must_mention;  // parts of the message
 };

@@ -33,10 +33,10 @@ FileBytes Head(uint64_t tensors, uint64_t keys, uint32_t version = 3) {
   return FileBytes().Raw("GGUF").U32(version).U64(tensors).U64(keys);
 }
 
-// One pair, no tensor.
+// One key-value pair, no tensor.
 std::string OnePair(const std::string& pair) { return Head(0, 1).Raw(pair).str(); }
 
-// These infos, padding, then `data_bytes` bytes.
+// These tensor infos, padding, then `data_bytes` bytes.
 std::string Tensors(const std::vector<std::string>& infos, size_t data_bytes, const std::string& pair = "") {
   FileBytes bytes = Head(infos.size(), pair.empty() ? 0 : 1).Raw(pair);
   for (const std::string& info : infos) bytes.Raw(info);
@@ -161,7 +161,7 @@ std::string ValidGguf() {
                       String("a") + String("\xc4\xa0"
                                            "b")));
   bytes.Raw(ArrayPair("types", 5, 2, FileBytes().U32(1).U32(3).str()));
-  bytes.Raw(Info("a", {3, 2}, 0, 0));  // fastest extent first: two rows of three
+  bytes.Raw(Info("a", {3, 2}, 0, 0));  // innermost extent first: two rows of three
   bytes.Raw(Info("b", {5}, 1, 32));
   bytes.Raw(Info("q", {32}, 8, 64));
   bytes.PadTo(32);

@@ -8,7 +8,7 @@
 
 namespace ghost {
 
-// A small file with nothing wrong: keys of several types, "a" F32 {2, 3}, "b" F16 {5}, "q" Q8_0 {32}.
+// A small valid file: keys of several types, "a" F32 {2, 3}, "b" F16 {5}, "q" Q8_0 {32}.
 std::string ValidGguf();
 
 // Where ValidGguf()'s last tensor ends; the rest is padding, which may be missing.

@@ -40,12 +40,12 @@ std::string WithStorage(Change change, const ZipEnd& end = {}) {
 }
 std::string WithEnd(const ZipEnd& end) { return ZipBytes(ValidItems(), end); }
 
-// Replaces the last occurrence of `what`, or its beginning.
+// Replaces the last occurrence of `what`, or its first bytes.
 std::string Overwritten(std::string bytes, const std::string& what, const std::string& with) {
   return bytes.replace(bytes.rfind(what), with.size(), with);
 }
 
-// The file as a whole, the end records and the directory's place.
+// Faults of the whole file, the end records and the directory's position.
 std::vector<Case> EndCases() {
   const std::string valid = ValidPytorch();
   return {
@@ -93,7 +93,7 @@ std::vector<Case> EndCases() {
   };
 }
 
-// Single entries of the directory, and what must or must not be in the archive.
+// Faults of single directory entries, and entries that must or must not be in the archive.
 std::vector<Case> EntryCases() {
   std::vector<ZipItem> twice = ValidItems();
   twice.push_back(twice[1]);
@@ -188,7 +188,7 @@ std::vector<Case> EntryCases() {
   };
 }
 
-// Attempts to run code in each of the ways pickles can, and opcodes that no state dict has.
+// Attempts to run code in every way that pickles allow, and opcodes that no state dict has.
 std::vector<Case> CodeCases() {
   const auto file = [](const std::string& value) { return PytorchBytes(Document(value)); };
   const std::string arguments = Tuple({Text("echo owned")});
@@ -233,7 +233,7 @@ std::vector<Case> CodeCases() {
   };
 }
 
-// Misuse of stack, marks and memo; values that contain themselves; towers that would overflow a recursion.
+// Misuse of stack, marks and memo; values that contain themselves; nesting that would overflow a recursion.
 std::vector<Case> MachineCases() {
   const auto file = [](const std::string& value) { return PytorchBytes(Document(value)); };
   std::string tower = ")";
@@ -302,7 +302,7 @@ std::vector<Case> MachineCases() {
   };
 }
 
-// Tensors that reach beyond their storage, or say what cannot be.
+// Tensors that reach beyond their storage, or whose description is inconsistent.
 std::vector<Case> ViewCases() {
   const auto file = [](const std::string& value) { return PytorchBytes(Document(Dict({Text("w"), value}))); };
   const std::string storage = StorageId("FloatStorage", "0", 6);
@@ -384,7 +384,7 @@ std::vector<Case> ViewCases() {
 std::vector<ZipItem> PytorchItems(const std::string& pickle) {
   FileBytes floats;
   for (int i = 1; i <= 6; ++i) floats.Number(static_cast<float>(i));
-  // As PyTorch does: an extra field in the local header alone moves the data to an aligned place.
+  // As PyTorch does: an extra field in the local header alone aligns the data.
   return {{.name = "m/data.pkl", .data = pickle},
           {.name = "m/data/0", .data = floats.str(), .local_extra = std::string("FB\4\0ZZZZ", 8)},
           {.name = "m/version", .data = "3\n"}};

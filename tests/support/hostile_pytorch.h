@@ -13,7 +13,7 @@ namespace ghost {
 std::vector<ZipItem> PytorchItems(const std::string& pickle);
 std::string PytorchBytes(const std::string& pickle);
 
-// A small file with nothing wrong: OrderedDict of "w" (2, 3), its transpose "t", the tied "v".
+// A small valid file: OrderedDict of "w" (2, 3), its transpose "t", the tied "v".
 std::string ValidPytorchPickle();
 std::string ValidPytorch();
 

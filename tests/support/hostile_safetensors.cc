@@ -24,7 +24,7 @@ std::string TwoTensors(const std::string& first, const std::string& second, size
       std::string(data_bytes, '\1'));
 }
 
-// Header length as given, whatever follows.
+// A file with the given header length, whatever follows it.
 std::string WithLength(uint64_t length, const std::string& rest) {
   return FileBytes().U64(length).Raw(rest).str();
 }

@@ -8,10 +8,10 @@
 
 namespace ghost {
 
-// Length, header text as it is, then `data`.
+// Length, the given header text, then `data`.
 std::string SafetensorsBytes(const std::string& header, const std::string& data);
 
-// A small file with nothing wrong: "a" F32 (2), "b" F16 (2, 2), metadata.
+// A small valid file: "a" F32 (2), "b" F16 (2, 2), metadata.
 std::string ValidSafetensors();
 
 std::vector<HostileFile> HostileSafetensors();

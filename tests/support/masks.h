@@ -6,8 +6,8 @@
 
 namespace ghost {
 
-// About half of the channels, unevenly spread: groups keep different numbers. With `empty_group` the last
-// group of the last layer keeps nothing.
+// Keeps about half of the channels, unevenly spread: groups keep different numbers. With `empty_group` the
+// last group of the last layer keeps none.
 inline StateMask UnevenMask(const ModelConfig& config, uint64_t seed, bool empty_group = false) {
   Rng rng(seed);
   StateMask mask;
@@ -26,7 +26,7 @@ inline StateMask UnevenMask(const ModelConfig& config, uint64_t seed, bool empty
   return mask;
 }
 
-// `keep` channels of every group, not always the same ones.
+// Keeps `keep` channels of every group, not always the same ones.
 inline StateMask EvenMask(const ModelConfig& config, int keep) {
   StateMask mask;
   for (size_t j = 0; j < config.blocks.size(); ++j) {

@@ -1,5 +1,5 @@
-// Pickles written by hand, opcode by opcode. Every function gives the bytes that leave one value on the
-// stack, unless it says otherwise.
+// Builds pickles by hand, opcode by opcode. Every function returns bytes that leave one value on the stack,
+// unless its comment says otherwise.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// A Mamba2 block and its backward pass in float64, on the reference kernels: slow, plain, for tests.
+// A Mamba2 block and its backward pass in float64, on the reference kernels: slow and simple, for tests.
 #pragma once
 
 #include <cmath>

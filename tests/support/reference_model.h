@@ -1,4 +1,4 @@
-// A whole model, its loss and every gradient in float64, on ReferenceBlock: slow, plain, for tests.
+// A whole model, its loss and every gradient in float64, on ReferenceBlock: slow and simple, for tests.
 #pragma once
 
 #include <cmath>
@@ -19,8 +19,8 @@ struct ReferenceModel {
   std::vector<ReferenceBlock> blocks;
 
   struct Gradients {
-    double loss = 0;               // the sum of -log p over all targets; the gradients are the sum's
-    DoubleMatrix embedding, head;  // when tied, the embedding's has the head's share
+    double loss = 0;               // the sum of -log p over all targets, whose gradients these are
+    DoubleMatrix embedding, head;  // if tied, `embedding` includes the head's gradient
     std::vector<double> final_norm;
     std::vector<ReferenceBlock::Gradients> layers;
   };
@@ -88,7 +88,7 @@ struct ReferenceModel {
     return TimesTransposed(ReferenceNorm(u.view(), final_norm, eps, 1), Head());
   }
 
-  // Logits become their gradients.
+  // Replaces the logits by their gradients.
   static double LossOf(DoubleMatrix& logits, std::span<const int32_t> targets) {
     double loss = 0;
     for (int64_t t = 0; t < logits.rows; ++t) {

@@ -51,7 +51,7 @@ struct Pipe {
   ::_exit(127);
 }
 
-// Reads both pipes until they are closed; false when it is time to kill.
+// Reads both pipes until they are closed; false when the process must be killed.
 bool Drain(int out, int err, const RunOptions& options, RunResult& result) {
   const auto deadline = std::chrono::steady_clock::now() + kTimeout;
   pollfd files[2] = {{out, POLLIN, 0}, {err, POLLIN, 0}};

@@ -1,4 +1,4 @@
-// Runs the built `ghost` binary as a user would and collects what it says.
+// Runs the built `ghost` binary and collects its exit code and output.
 #pragma once
 
 #include <string>
@@ -13,10 +13,10 @@ struct RunResult {
 };
 
 struct RunOptions {
-  // Address space the process may have, 0 = no limit. Catches buffers sized by a lie in a file. Ignored under
-  // AddressSanitizer, which reserves terabytes.
+  // Limit of the process' address space, 0 = none. Catches buffers sized by a wrong length in a file. Ignored
+  // under AddressSanitizer, which reserves terabytes.
   size_t max_address_space = 0;
-  // Largest file the process may write, 0 = no limit: writing beyond fails, as on a full disk.
+  // Largest file the process may write, 0 = no limit: writing beyond it fails, as on a full disk.
   size_t max_file_size = 0;
   // The process is killed, as by kill -9, as soon as this file exists.
   std::string kill_when_exists;

@@ -1,5 +1,5 @@
-// A model one can follow with pencil and paper: the log-probability of a token depends on the token before it
-// and stands in a table. It keeps what it was asked.
+// A model whose results can be worked out by hand: the log-probability of a token depends only on the token
+// before it and comes from a table. The model records all requests.
 #pragma once
 
 #include <map>
@@ -12,12 +12,12 @@ namespace ghost {
 
 class ScriptedModel final : public TokenModel {
  public:
-  // log p(next | previous); what is not said is `otherwise`.
+  // log p(next | previous); pairs that are not listed have `otherwise`.
   std::map<std::pair<int32_t, int32_t>, double> table;
   double otherwise = -8.0;
-  // What prompts are continued with, one per prompt.
+  // The continuations of prompts, one per prompt.
   std::vector<std::vector<int32_t>> continuations;
-  // Everything asked so far.
+  // All requests so far.
   std::vector<TokenRequest> requests;
   std::vector<std::vector<int32_t>> prompts;
 
@@ -57,7 +57,7 @@ class ScriptedModel final : public TokenModel {
   int64_t tokens_run() const override { return 0; }
 
  private:
-  // -1 where the table says nothing; ties go to the lower id, as the map is in order.
+  // -1 if the table has no entry; ties go to the lower id, because the map is ordered.
   int32_t MostLikely(int32_t previous) const {
     int32_t best = -1;
     double most = otherwise;

@@ -1,4 +1,5 @@
-// Runs a task end to end on a model that is a table, so that its metrics can be worked out by hand.
+// Runs a task end to end on a scripted model (scripted_model.h), so that its metrics can
+// be worked out by hand.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -12,7 +13,7 @@
 
 namespace ghost {
 
-inline constexpr int32_t kScriptedPrefix = 1;  // stands for an empty context
+inline constexpr int32_t kScriptedPrefix = 1;  // represents an empty context
 
 // A model over bytes, a folder for documents, and the task's result.
 class ScriptedTask : public testing::Test {

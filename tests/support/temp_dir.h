@@ -1,4 +1,4 @@
-// A folder that lives as long as the test that made it.
+// A folder that exists as long as the test that made it.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -25,7 +25,7 @@ class TempDir {
 
   const std::string& path() const { return path_; }
   std::string File(const std::string& name) const { return path_ + "/" + name; }
-  // Writes (or replaces) a file and gives its full name.
+  // Writes (or replaces) a file and returns its full name.
   std::string Write(const std::string& name, const std::string& bytes) const {
     std::ofstream(File(name), std::ios::binary | std::ios::trunc) << bytes;
     return File(name);

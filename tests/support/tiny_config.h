@@ -1,4 +1,4 @@
-// A model small enough for tests that compute things twice.
+// The configuration of a model small enough for slow tests.
 #pragma once
 
 #include "model/config.h"
@@ -21,7 +21,7 @@ inline ModelConfig TinyConfig(int groups, int state_dim, int vocab_size = 50) {
 }
 
 // A Zamba2 of 5 such layers, 2 groups of 6: layers 1, 2 and 4 are hybrid, the first and the last with one
-// shared block, the other with a second; half as many heads of keys as of queries.
+// shared block, the other with a second; half as many key heads as query heads.
 inline ModelConfig TinyHybrid() {
   ModelConfig config = TinyConfig(/*groups=*/2, /*state_dim=*/6);
   config.family = Family::kZamba2;

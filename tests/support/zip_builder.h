@@ -1,4 +1,4 @@
-// Stored zip archives as PyTorch writes them, with every field open to forgery.
+// Builds stored zip archives as PyTorch writes them; every field can be forged.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace ghost {
 
-// What is not set follows from name and data.
+// Fields that are not set follow from name and data.
 struct ZipItem {
   std::string name;
   std::string data;
