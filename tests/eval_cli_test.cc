@@ -38,8 +38,8 @@ class EvalCli : public testing::Test {
     dir.Write("eval/arc/ARC-Challenge-test.jsonl", kArc + kArc);
     dir.Write("eval/mmlu/elementary_mathematics_test.csv", "q,1,2,3,4,A\n");
     dir.Write("eval/mmlu/elementary_mathematics_dev.csv", "q,1,2,3,4,A\n");
-    dir.Write("eval/humaneval/HumanEval.jsonl.gz",
-              kHumanEval);  // gzip is recognised by its bytes
+    // Not compressed in spite of its name: gzip is recognised by its bytes.
+    dir.Write("eval/humaneval/HumanEval.jsonl.gz", kHumanEval);
   }
 
   RunResult Eval(std::vector<std::string> arguments) const {
