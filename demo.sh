@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# The point of it all in three minutes: takes the small trained model in models/tiny, drops half of its state in three
-# ways, and shows what that costs and what it brings.
-# Usage: ./demo.sh [FILE]   FILE: English text of your own to calibrate and measure on (100 kB or more)
+# A demonstration in three minutes: drops half of the state of the small trained model in models/tiny with three methods,
+# and shows the loss of quality and the gain in speed.
+# Usage: ./demo.sh [FILE]   FILE: your own English text to calibrate and measure on (100 kB or more)
 set -euo pipefail
-[ $# -eq 0 ] || set -- "$(realpath -m -- "$1")"  # before the folder changes
+[ $# -eq 0 ] || set -- "$(realpath -m -- "$1")"  # before cd
 cd "$(dirname "$0")"
-export LC_ALL=C.UTF-8  # numbers with points
+export LC_ALL=C.UTF-8  # decimal points
 tools/setup.sh
 cmake --preset release >/dev/null
 cmake --build --preset release --target ghost
@@ -16,7 +16,7 @@ mkdir -p "$out"
 say() { printf '\n\033[1m%s\033[0m\n' "$*"; }
 [ -n "${NO_COLOR:-}" ] && say() { printf '\n%s\n' "$*"; }
 
-# Every tenth piece of the text is held out: $out/held-out.txt; the rest is for calibration: $out/calibration.txt.
+# Writes every tenth piece of the text to $out/held-out.txt, the others to $out/calibration.txt.
 split_text() { # SEPARATOR FILE...
   rm -f "$out/calibration.txt" "$out/held-out.txt"
   local separator=$1
@@ -34,7 +34,7 @@ else
   text="Debian's fortunes"
 fi
 if [ "$(stat -c %s "$out/held-out.txt" 2>/dev/null || echo 0)" -lt 8192 ]; then
-  echo "$text is too short: 100 kB of text in paragraphs or more are needed" >&2
+  echo "$text is too short: at least 100 kB of text in paragraphs are needed" >&2
   exit 65
 fi
 
@@ -49,7 +49,7 @@ for method in "${methods[@]}"; do
     --samples 64 --length 512 --output "$out/$method" --force --quiet >/dev/null 2>"$out/notes.txt" ||
     { cat "$out/notes.txt" >&2; exit 1; }
 done
-cat "$out/notes.txt"  # what other runtimes say to the new size, the same for all three
+cat "$out/notes.txt"  # which other runtimes accept the new size; the same for all three
 
 prompt="The old man looked at the sea and"
 say "3. The same prompt before and after: ghost generate MODEL --prompt \"$prompt\""
@@ -59,9 +59,9 @@ for model in tiny "$out/ghost"; do
   echo
 done
 
-say "4. What is lost and what is gained"
-echo "(perplexity on the held-out tenth of $text; recall: share of names, numbers and lists remembered in made-up"
-echo " documents; tokens/s: 32 sequences at once, all four models measured in turn)"
+say "4. Loss and gain"
+echo "(perplexity on the held-out tenth of $text; recall: share of names, numbers and lists remembered in"
+echo " generated documents; tokens/s: 32 sequences at once, all four models measured alternately)"
 results=$out/results
 mkdir -p "$results"
 "$ghost" bench tiny "${methods[@]/#/--compare=$out/}" --batch 32 --prefill 0 --decode 32 --repeats 15 --quiet \

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What every pruning method costs at 50, 70 and 90 %: perplexity and bits per byte on held-out text, and recall. Prints a
-# Markdown table and draws OUTPUT/report.html; results are kept in OUTPUT, so an interrupted run goes on where it stopped.
+# Measures the cost of every pruning method at 50, 70 and 90 %: perplexity and bits per byte on held-out text, and recall.
+# Prints a Markdown table and writes OUTPUT/report.html. Results are kept in OUTPUT, so an interrupted run can be resumed.
 # Usage: tools/compare_methods.sh MODEL CALIBRATION-TEXT HELD-OUT-TEXT OUTPUT
 #   WINDOWS (100): windows of 512 tokens of the held-out text    DOCUMENTS (300): of recall
 #   SAMPLES (64): windows of 512 tokens to calibrate on          SPARSITIES, METHODS, SEEDS: lists
@@ -49,7 +49,7 @@ for sparsity in "${sparsities[@]}"; do
     fi
   done
 done
-# The whole state removed: every list of kept channels is empty.
+# The model without any state: every list of kept channels is empty.
 "$ghost" inspect "$model" --json | jq '{layers: [.layers[] | select(.state_sizes) | {layer, kept: [.state_sizes[] | []]}]}' >"$out/none.tmp"
 prune_and_evaluate none --mask-file "$out/none.tmp" --mask
 
