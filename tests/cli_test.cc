@@ -1,4 +1,4 @@
-// The command line as users and scripts see it: results, documents, exit codes, messages.
+// Tests of the command line as a whole: results, documents, exit codes, messages.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// Loss and gradients against the reference implementation, on every golden case.
+// Compares loss and gradients with the reference implementation, on every golden case.
 #include <gtest/gtest.h>
 
 #include <cstring>

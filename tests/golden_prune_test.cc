@@ -1,4 +1,4 @@
-// Saliency, masks and pruned logits against the reference, on every golden case.
+// Compares saliency, masks and pruned logits with the reference implementation, on every golden case.
 #include <gtest/gtest.h>
 
 #include "base/threads.h"

@@ -1,4 +1,4 @@
-// The values that the pickle reader returns; pytorch_bin_test.cc has the tables of refused pickles.
+// Tests of the values that the pickle reader returns; pytorch_bin_test.cc has the tables of refused pickles.
 #include "io/pickle.h"
 
 #include <gtest/gtest.h>

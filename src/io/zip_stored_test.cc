@@ -1,4 +1,4 @@
-// The ranges of the entries; pytorch_bin_test.cc has the tables of refused archives.
+// Tests of the byte ranges of zip entries; pytorch_bin_test.cc has the tables of refused archives.
 #include "io/zip_stored.h"
 
 #include <gtest/gtest.h>

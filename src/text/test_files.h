@@ -1,5 +1,5 @@
-// For tests and benchmarks only: where the real tokenizers and texts are. They are too large for the
-// repository; GHOST_SHARED names the folder, by default ../shared beside the source tree.
+// Locates the real tokenizers and texts, for tests and benchmarks only. They are too large for the
+// repository; GHOST_SHARED names their folder, by default ../shared beside the source tree.
 #pragma once
 
 #include <cstdlib>
@@ -9,7 +9,7 @@
 
 namespace ghost {
 
-// The path of a shared file, empty when it is not there.
+// The path of a shared file; empty if it is missing.
 inline std::string FindSharedFile(const std::string& name) {
   const char* folder = std::getenv("GHOST_SHARED");
   const std::string path = std::string(folder != nullptr ? folder : "../shared") + "/data/" + name;
@@ -18,7 +18,7 @@ inline std::string FindSharedFile(const std::string& name) {
 
 }  // namespace ghost
 
-// Skips the test when a file is missing; else declares `variable` with its path.
+// Skips the test if the file is missing; else declares `variable` with its path.
 #define GHOST_SHARED_FILE(variable, name)                                     \
   const std::string variable = ::ghost::FindSharedFile(name);                 \
   if (variable.empty()) {                                                     \

@@ -1,5 +1,5 @@
-// Blocks of keys and rows of scores, shared by attention and its gradient. For the SIMD sources of this
-// folder; included once per instruction set.
+// Blocks of keys and rows of scores, shared by attention and its gradient. For the SIMD sources of
+// src/kernels; included once per instruction set.
 #if defined(GHOST_KERNELS_ATTENTION_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef GHOST_KERNELS_ATTENTION_INL_H_
 #undef GHOST_KERNELS_ATTENTION_INL_H_

@@ -1,7 +1,7 @@
-// The outer loop runs over blocks of keys, the inner loop over blocks of queries: keys and values
-// are transposed once, and a block's dk and dv stay in the L1 and L2 caches while all queries that
-// see it are processed. Both kinds of blocks have the same length, so only blocks with equal numbers
-// lie on the diagonal.
+// The vectorised gradient of attention. The outer loop runs over blocks of keys, the inner loop over blocks
+// of queries: keys and values are transposed once, and a block's dk and dv stay in the L1 and L2 caches while
+// all queries that see it are processed. Both kinds of blocks have the same length, so only blocks with equal
+// numbers lie on the diagonal.
 #include "kernels/attention/attention_backward_simd.h"
 
 #undef HWY_TARGET_INCLUDE

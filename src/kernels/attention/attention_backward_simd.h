@@ -1,4 +1,4 @@
-// The backward attention of one key-value head of one sequence. Internal to this folder.
+// The backward attention of one key-value head of one sequence. Internal to src/kernels.
 #pragma once
 
 #include <cstdint>

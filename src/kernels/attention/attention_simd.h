@@ -1,4 +1,4 @@
-// Vectorised pieces of attention.h. Internal to this folder: attention.cc divides the work.
+// Vectorised pieces of attention.h. Internal to src/kernels: attention.cc divides the work.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Vectorised rows of rope.h. Internal to this folder.
+// Vectorised rows of rope.h. Internal to src/kernels.
 #pragma once
 
 #include <cstdint>

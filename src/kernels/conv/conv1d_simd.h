@@ -1,4 +1,4 @@
-// Vectorised convolution over a few channels. Internal to this folder.
+// Vectorised convolution over a few channels. Internal to src/kernels.
 #pragma once
 
 #include <cstdint>

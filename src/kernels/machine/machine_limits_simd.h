@@ -1,4 +1,4 @@
-// The measured loops of machine_limits.cc. Internal to this folder.
+// The measured loops of machine_limits.cc. Internal to src/kernels.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Products of matrices that fit the L1 and L2 caches, without packing. For the SIMD sources of this folder;
+// Products of matrices that fit the L1 and L2 caches, without packing. For the SIMD sources of src/kernels;
 // included once per instruction set. Large products with stored weights are in matmul_simd.cc.
 #if defined(GHOST_KERNELS_BLOCK_PRODUCT_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef GHOST_KERNELS_BLOCK_PRODUCT_INL_H_

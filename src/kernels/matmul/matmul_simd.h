@@ -1,4 +1,4 @@
-// The two inner loops of MatMul, dispatched at run time. Internal to this folder: matmul.cc divides the work.
+// The two inner loops of MatMul, dispatched at run time. Internal to src/kernels: matmul.cc divides the work.
 #pragma once
 
 #include <cstdint>

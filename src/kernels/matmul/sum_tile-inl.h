@@ -1,4 +1,4 @@
-// The accumulators of a small matrix product, held in registers. For the SIMD sources of this folder;
+// The accumulators of a small matrix product, held in registers. For the SIMD sources of src/kernels;
 // included once per instruction set.
 #if defined(GHOST_KERNELS_SUM_TILE_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef GHOST_KERNELS_SUM_TILE_INL_H_

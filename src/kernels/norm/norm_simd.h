@@ -1,4 +1,4 @@
-// Vectorised rows of norm.h. Internal to this folder.
+// Vectorised rows of norm.h. Internal to src/kernels.
 #pragma once
 
 #include <cstdint>

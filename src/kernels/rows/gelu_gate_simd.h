@@ -1,4 +1,4 @@
-// Vectorised rows of gelu_gate.h. Internal to this folder.
+// Vectorised rows of gelu_gate.h. Internal to src/kernels.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Vectorised parts of softmax.h. Internal to this folder.
+// Vectorised parts of softmax.h. Internal to src/kernels.
 #pragma once
 
 #include <cstdint>

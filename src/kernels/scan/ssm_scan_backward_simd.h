@@ -1,4 +1,4 @@
-// The backward scan of one chunk of Q = kScanChunk tokens as matrix products. Internal to this folder:
+// The backward scan of one chunk of Q = kScanChunk tokens as matrix products. Internal to src/kernels:
 // ssm_scan_backward.cc divides the work. Matrices with a column per token have rows of Q floats.
 #pragma once
 

@@ -1,5 +1,5 @@
-// The vectorised scan of one head, dispatched at run time to the best instruction set. Internal to this
-// folder: ssm_scan.cc divides the work.
+// The vectorised scan of one head, dispatched at run time to the best instruction set. Internal to
+// src/kernels: ssm_scan.cc divides the work.
 #pragma once
 
 #include <cstdint>

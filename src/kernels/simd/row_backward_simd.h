@@ -1,4 +1,4 @@
-// Vectorised rows of norm_backward.h, softmax_backward.h and conv1d_backward.h. Internal to this folder.
+// Vectorised rows of norm_backward.h, softmax_backward.h and conv1d_backward.h. Internal to src/kernels.
 #pragma once
 
 #include <cstdint>

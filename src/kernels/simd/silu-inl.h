@@ -1,4 +1,4 @@
-// SiLU on vectors, for the SIMD sources of this folder; included once per instruction set.
+// SiLU on vectors, for the SIMD sources of src/kernels; included once per instruction set.
 #if defined(GHOST_KERNELS_SILU_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef GHOST_KERNELS_SILU_INL_H_
 #undef GHOST_KERNELS_SILU_INL_H_

@@ -1,4 +1,4 @@
-// Transposition in registers, for the SIMD sources of this folder; included once per instruction set.
+// Transposition in registers, for the SIMD sources of src/kernels; included once per instruction set.
 #if defined(GHOST_KERNELS_TRANSPOSE_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef GHOST_KERNELS_TRANSPOSE_INL_H_
 #undef GHOST_KERNELS_TRANSPOSE_INL_H_

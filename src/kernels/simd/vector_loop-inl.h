@@ -1,4 +1,4 @@
-// Loops over rows of floats of any length, for the SIMD sources of this folder. Included once
+// Loops over rows of floats of any length, for the SIMD sources of src/kernels. Included once
 // per instruction set.
 #if defined(GHOST_KERNELS_VECTOR_LOOP_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef GHOST_KERNELS_VECTOR_LOOP_INL_H_

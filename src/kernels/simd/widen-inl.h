@@ -1,5 +1,5 @@
-// Stored weights as vectors of float32, for the SIMD sources of this folder. Included once per instruction
-// set (hence the toggling guard instead of `#pragma once`), after hwy/highway.h.
+// Loads stored weights as vectors of float32, for the SIMD sources of src/kernels. Included once per
+// instruction set (hence the toggling guard instead of `#pragma once`), after hwy/highway.h.
 #if defined(GHOST_KERNELS_WIDEN_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef GHOST_KERNELS_WIDEN_INL_H_
 #undef GHOST_KERNELS_WIDEN_INL_H_

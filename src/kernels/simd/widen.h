@@ -1,4 +1,4 @@
-// Stored weights to float32.
+// Converts stored weights to float32.
 #pragma once
 
 #include "tensor/view.h"

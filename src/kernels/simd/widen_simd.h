@@ -1,4 +1,4 @@
-// Vectorised widening of consecutive weights. Internal to this folder.
+// Vectorised widening of consecutive weights. Internal to src/kernels.
 #pragma once
 
 #include <cstddef>

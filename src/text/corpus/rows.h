@@ -1,4 +1,4 @@
-// Text files as rows of a data set.
+// Joins the lines of a text file as rows of a data set.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// shared_files_test.cc checks the 62 pages of the real file.
+// Tests of WikiText pages and detokenisation; shared_files_test.cc checks the 62 pages of the real file.
 #include "text/corpus/wikitext.h"
 
 #include <gtest/gtest.h>
