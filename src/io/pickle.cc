@@ -294,7 +294,8 @@ class Machine {
     memo_[slot] = stack_.back();
   }
   void Recall(uint64_t slot) {
-    if (slot >= memo_.size() || memo_[slot] == kUnset) Corrupt("pickle reads an empty memo slot");
+    if (slot >= memo_.size() || memo_[slot] == kUnset)
+      Corrupt("pickle reads a memo slot that was never written");
     stack_.push_back(memo_[slot]);
   }
 
