@@ -29,7 +29,8 @@ def list_cases(options):
 def verify(options):
     from generator import verify as verifying
 
-    return verifying.verify(options.directory, single=options.single, formulas=options.formulas)
+    directories = options.directory or [HERE / case.name for case in cases.CASES]
+    return verifying.verify(directories, single=options.single, formulas=options.formulas)
 
 
 def refresh(options):
@@ -64,7 +65,7 @@ def parser():
     verb.set_defaults(run=list_cases)
 
     verb = verbs.add_parser("verify", help="compute everything again and compare within the limits")
-    verb.add_argument("directory", nargs="+", type=Path)
+    verb.add_argument("directory", nargs="*", type=Path, help="default: all committed cases")
     verb.add_argument("--single", action="store_true", help="float32 only, without the float64 twin")
     verb.add_argument("--formulas", action="store_true",
                       help="also compare with a plain float64 recurrence in numpy (mamba2)")

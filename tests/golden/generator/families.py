@@ -51,3 +51,10 @@ FAMILIES = {
                         hybrid_cache="FalconHybridMambaAttentionDynamicCache", takes_position=True,
                         limits="hybrid", parts=ATTENTION_AND_MLP),
 }
+
+
+def find(model_type):
+    """The family of a configuration; ValueError names those there are."""
+    if model_type not in FAMILIES:
+        raise ValueError(f"no family {model_type}; there are " + ", ".join(FAMILIES))
+    return FAMILIES[model_type]

@@ -4,8 +4,7 @@ import json
 import sys
 from pathlib import Path
 
-from . import checkpoint, compare, quantities
-from .families import FAMILIES
+from . import checkpoint, compare, families, quantities
 from .verify import MARGIN, prepare, read_case
 from .weights import random_weights
 
@@ -23,7 +22,7 @@ def measure(config, weights, ids, debug):
     single = quantities.compute(config, weights, ids, precise=False, debug=debug)
     double = quantities.compute(config, weights, ids, precise=True, debug=debug)
     found = compare.errors(single.tensors, double.tensors)
-    limits = compare.LIMITS[FAMILIES[config["model_type"]].limits]
+    limits = compare.LIMITS[families.find(config["model_type"]).limits]
     if beyond := compare.failures(found, limits.scaled(ROOM)):
         raise ValueError(f"rounding leaves too little room below the limits: {beyond}; take another seed")
     masks = [mask for name, mask in single.tensors.items() if name.startswith("ghost.mask.")]
@@ -86,7 +85,7 @@ def write_model(case, directory, seed):
     """config.json and weights of a seed; returns its tokens."""
     import torch
 
-    config_class, model_class, _ = FAMILIES[case.family].classes()
+    config_class, model_class, _ = families.find(case.family).classes()
     config = config_class(**library_arguments(case))
     config.architectures, config.dtype = [model_class.__name__], getattr(torch, checkpoint.DTYPES[case.dtype])
     weights, ids = random_weights(model_class(config), case, seed)
@@ -105,7 +104,7 @@ def write_model(case, directory, seed):
 
 def library_arguments(case):
     """Arguments of the library's config class for a case."""
-    keys = FAMILIES[case.family].sizes
+    keys = families.find(case.family).sizes
     if not keys:
         raise ValueError(f"cases of family {case.family} can be verified, not made")
     arguments = dict(zip(keys, (case.hidden, case.heads, case.head_dim, case.state, case.groups)))

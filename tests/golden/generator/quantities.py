@@ -143,19 +143,22 @@ def gradients(config, weights, ids, precise):
     loss.backward()
     out = {"taylor.loss": loss.detach().double().reshape(1)}
     for name, mixer in reference.mixers.values():
-        for part in ("in_proj.weight", "conv1d.weight", "conv1d.bias"):
-            parameter = mixer.get_parameter(part) if part != "conv1d.bias" else mixer.conv1d.bias
-            if parameter is not None:
-                out[f"taylor.grad.{name}.{part}"] = parameter.grad
+        parts = {"in_proj.weight": mixer.in_proj.weight, "conv1d.weight": mixer.conv1d.weight,
+                 "conv1d.bias": mixer.conv1d.bias}
+        out.update({f"taylor.grad.{name}.{part}": parameter.grad for part, parameter in parts.items()
+                    if parameter is not None})
     return out
 
 
 def grouped(config, weights, ids, precise):
-    """grouped.*: the dense model with the gated norm taken per group, by the library's class that does so."""
+    """grouped.*: the dense model with the gated norm taken per group, by the library's class that does so.
+    Nothing where the family does so anyway, or there is one group."""
     import torch
     from transformers.models.zamba2.modeling_zamba2 import Zamba2RMSNormGated
 
     reference = Reference(config, weights, ids, precise)
+    if not reference.family.whole_norm or all(mixer.n_groups == 1 for _, mixer in reference.mixers.values()):
+        return {}
     for _, mixer in reference.mixers.values():
         width = mixer.intermediate_size
         norm = Zamba2RMSNormGated(width, width // mixer.n_groups, eps=mixer.norm.variance_epsilon)
@@ -167,11 +170,6 @@ def grouped(config, weights, ids, precise):
         for layer in reference.mixers:
             out[f"grouped.S.{layer}"] = scan_energies(reference, layer, record).s
     return out
-
-
-def has_grouped(config, weights, ids):
-    reference = Reference(config, weights, ids)
-    return reference.family.whole_norm and any(mixer.n_groups > 1 for _, mixer in reference.mixers.values())
 
 
 @dataclass
@@ -195,8 +193,7 @@ def compute(config, weights, ids, precise=False, debug=False):
             out.update({f"ghost.seq.S.{layer}": s for layer, s in scores.items()})
             out["ghost.logits"] = logits
     out.update(gradients(config, weights, ids, precise))
-    if has_grouped(config, weights, ids):
-        out.update(grouped(config, weights, ids, precise))
+    out.update(grouped(config, weights, ids, precise))
     reference = Reference(config, weights, ids, precise)
     with torch.no_grad():
         decode = (reference.decode() - out["logits"]).abs().max().item()

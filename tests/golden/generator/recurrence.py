@@ -1,4 +1,4 @@
-"""Mamba2 from its formulas (docs/method.md, sections 2 to 6), in numpy and float64: a second opinion that
+"""Mamba2 from its formulas (docs/method.md §2 to §6), in numpy and float64: a second opinion that
 shares no code with the library. Slow and short."""
 
 import numpy as np

@@ -3,22 +3,20 @@
 import contextlib
 import math
 
-from .families import FAMILIES
+from . import families
 
 
 def build(config, weights, precise=False):
-    """The library's model with these weights, in evaluation mode."""
-    import torch
-
-    family = FAMILIES[config["model_type"]]
+    """The library's model with these weights, in evaluation mode. What shares a given tensor is given too."""
+    family = families.find(config["model_type"])
     config_class, model_class, _ = family.classes()
     library = config_class.from_dict(dict(config))
     library._attn_implementation = "eager"
     model = model_class(library).eval()
     missing, unknown = model.load_state_dict(weights, strict=False)
-    given = {id(tensor) for name, tensor in model.named_parameters(remove_duplicate=False) if name in weights}
-    shared = dict(model.named_parameters(remove_duplicate=False))
-    absent = [name for name in missing if id(shared[name]) not in given]
+    parameters = dict(model.named_parameters(remove_duplicate=False))
+    given = {id(parameters[name]) for name in weights if name in parameters}
+    absent = [name for name in missing if id(parameters[name]) not in given]
     if absent or unknown:
         raise ValueError(f"weights do not fit: missing {absent}, unknown {unknown}")
     return widen(model) if precise else model
@@ -65,7 +63,7 @@ class Reference:
     def __init__(self, config, weights, ids, precise=False):
         import torch
 
-        self.family = FAMILIES[config["model_type"]]
+        self.family = families.find(config["model_type"])
         self.precise = precise
         self.dtype = torch.float64 if precise else torch.float32
         self.ids = ids

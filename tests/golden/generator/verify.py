@@ -3,8 +3,7 @@
 import sys
 from pathlib import Path
 
-from . import checkpoint, compare, quantities, recurrence
-from .families import FAMILIES
+from . import checkpoint, compare, families, quantities, recurrence
 
 MARGIN = 0.003  # no mask may be a closer call than this
 
@@ -32,7 +31,7 @@ def verify(directories, single=False, formulas=False):
     rows, bad = {}, []
     for directory in directories:
         config, weights, expected = read_case(directory)
-        limits = compare.LIMITS[FAMILIES[config["model_type"]].limits]
+        limits = compare.LIMITS[families.find(config["model_type"]).limits]
         for way, found in ways(config, weights, expected, single, formulas):
             bad += [f"{directory}: {column}, {way}" for column in compare.failures(found, limits)]
             if found.get("margin", MARGIN) < MARGIN:
