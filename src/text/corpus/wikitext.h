@@ -1,5 +1,5 @@
-// WikiText as the evaluation harness sees it: pages, and the detokeniser that undoes the spacing of the data
-// set. Evaluation specification, section 2.
+// WikiText as the LM evaluation harness uses it: pages, and the detokeniser that undoes the
+// spacing of the data set.
 #pragma once
 
 #include <cstdint>
