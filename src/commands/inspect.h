@@ -18,8 +18,8 @@ struct InspectOptions {
   }
 };
 
-// The document of cli.md: family, sizes, layers, types, parameters, state bytes, runtimes, predicted decode
-// gain.
+// The document of docs/cli.md: family, sizes, layers, types, parameters, state bytes, runtimes, predicted
+// decode gain.
 OrderedJson Inspect(const InspectOptions& options);
 
 }  // namespace ghost

@@ -1,5 +1,4 @@
-// Tasks that ask which of a few continuations the model finds most likely (evaluation specification, section
-// 1.5).
+// Tasks that ask which of a few continuations the model finds most likely (docs/cli.md, "Tasks").
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// From texts to token requests, exactly as lm-evaluation-harness makes them (evaluation specification,
-// sections 1.1 to 1.4). Pure functions; no model.
+// From texts to token requests, exactly as lm-evaluation-harness makes them (docs/cli.md, "Tasks").
+// Pure functions; no model.
 #pragma once
 
 #include <cstdint>

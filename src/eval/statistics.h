@@ -1,4 +1,4 @@
-// Means and their standard errors, as the harness reports them (evaluation specification, section 1.6).
+// Means and their standard errors, as lm-evaluation-harness reports them (docs/cli.md, "Tasks").
 #pragma once
 
 #include <cstdint>

@@ -50,8 +50,8 @@ class MixerPasses {
   void AddSaliency(const MambaBlock& b, const MixerInputs& in, int64_t rows, int64_t length,
                    bool state_energy, LayerSaliency& saliency);
   // The recurrence over the kept channels, gate, norm, output projection: u += block(input). With
-  // `keep_conv_bias` the dropped channels stay as the constants SiLU(bias), the paper-literal reading of
-  // method.md §5.
+  // `keep_conv_bias` the dropped channels stay as the constants SiLU(bias), the paper-literal reading
+  // (docs/method.md §5).
   void BackHalf(const MambaBlock& b, const MixerInputs& in, const LayerMask& mask, bool keep_conv_bias,
                 int64_t length, ConstView input, View u);
 

@@ -1,4 +1,4 @@
-// What the score means, and a second way to compute it: method.md §12, items 1 and 4.
+// What the score means, and a second way to compute it: docs/method.md §10, items 1 and 4.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -72,8 +72,9 @@ std::vector<double> ScoresByDefinition(const ReferenceBlock& block, const Refere
   return scores;
 }
 
-// The same sums for one head without a state per step (§9c): E_t[n] = sum_p state_t[n][p]^2 by a recursion
-// that needs V_t[n] = sum_p X_t[p] state_{t-1}[n][p], which one Gram matrix per chunk of `Q` tokens gives.
+// The same sums for one head without a state per step (docs/method.md §9): E_t[n] = sum_p state_t[n][p]^2
+// by a recursion that needs V_t[n] = sum_p X_t[p] state_{t-1}[n][p], which one Gram matrix per chunk of `Q`
+// tokens gives.
 class GramScores {
  public:
   GramScores(const ScanProblemRef<double>& scan, int head, const BlockDims& dims, int64_t Q)

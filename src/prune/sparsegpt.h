@@ -33,7 +33,7 @@ struct SparseGptRule {
   double damping = 0.01;  // added to the diagonal, as a share of its mean
 };
 
-// Prunes w: (rows, M) in place (method.md §7). In every block of columns the weights with the lowest
+// Prunes w: (rows, M) in place (docs/method.md §7). In every block of columns the weights with the lowest
 // w^2 / U_mm^2 go, down to and including the one at index floor(kappa * count) of their ascending order;
 // kappa 0 changes nothing. Columns no input ever reaches are zeroed. Error(kCorrupt) when the moments are not
 // finite. The same result for any number of threads.

@@ -115,7 +115,7 @@ inline double MaxMagnitude(std::span<const float> values) {
   return worst;
 }
 
-// Limits of the golden README.
+// Limits of tests/golden/README.md.
 struct GoldenLimits {
   double logits;    // absolute
   double hidden;    // relative to the largest magnitude; SSM states too
