@@ -51,8 +51,9 @@ void CheckNewDirectory(const std::string& given, bool overwrite) {
       throw Error(ErrorKind::kCannotCreate, "output exists and is not a directory", {.file = path});
     }
     if (!overwrite) {
-      throw Error(ErrorKind::kCannotCreate, "output exists already",
-                  {.file = path, .hint = "choose another name, or say --force"});
+      throw Error(
+          ErrorKind::kCannotCreate, "output exists already",
+          {.file = path, .hint = "choose another name, or allow it to be replaced", .setting = "force"});
     }
     std::error_code failed;
     for (fs::directory_iterator it(path, failed), end; !failed && it != end; it.increment(failed)) {
@@ -60,7 +61,7 @@ void CheckNewDirectory(const std::string& given, bool overwrite) {
         throw Error(ErrorKind::kCannotCreate, "output is a directory with directories in it",
                     {.file = path,
                      .actual = it->path().filename().string(),
-                     .hint = "--force replaces whole checkpoints only; choose another name"});
+                     .hint = "only whole checkpoints are replaced; choose another name"});
       }
     }
     if (failed) CannotCreate(path, failed.message());

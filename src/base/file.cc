@@ -63,8 +63,9 @@ AtomicFile::AtomicFile(std::string path, bool overwrite) : path_(std::move(path)
     throw Error(ErrorKind::kCannotCreate, "output exists and is not a regular file", {.file = path_});
   }
   if (exists && !overwrite) {
-    throw Error(ErrorKind::kCannotCreate, "output exists already",
-                {.file = path_, .hint = "choose another name, or say --force"});
+    throw Error(
+        ErrorKind::kCannotCreate, "output exists already",
+        {.file = path_, .hint = "choose another name, or allow it to be replaced", .setting = "force"});
   }
   temporary_ = path_ + ".tmp-XXXXXX";
   const int descriptor = ::mkstemp(temporary_.data());

@@ -1,5 +1,5 @@
 // Progress of long work on stderr: a bar with rate and time left on a terminal, a plain line every few
-// seconds otherwise, nothing with --quiet.
+// seconds otherwise, nothing when quiet.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace ghost {
 
-// What --quiet sets, once, at start-up.
+// Switches all progress off; called once, at start-up.
 void SetQuiet(bool quiet);
 
 class Progress {
@@ -21,7 +21,7 @@ class Progress {
   Progress& operator=(const Progress&) = delete;
 
   // Also the place where an interruption by Ctrl-C is noticed (interrupt.h): may throw Interrupted.
-  // `note` stands at the end of the line.
+  // `note` is shown at the end of the line.
   void Update(int64_t done, int64_t total, const std::string& note = "");
 
  private:

@@ -25,7 +25,7 @@ TaskOptions ToTaskOptions(const EvalOptions& options, const Task& task) {
   out.limit = options.limit;
   out.shots = task.max_shots > 0 ? options.shots : 0;
   out.log_samples = !options.log_samples.empty();
-  out.allow_code_execution = options.allow_code_execution;
+  out.why_not_run = options.allow_code_execution ? "" : "--allow-code-execution was not given";
   out.code_seconds = options.code_timeout;
   out.programs = options.programs;
   out.force = options.force;

@@ -64,8 +64,7 @@ std::vector<SandboxOutcome> RunAll(const std::vector<std::string>& programs, dou
 
 // Why programs are not run, or nothing.
 std::string ReasonNotToRun(const TaskOptions& options) {
-  if (!options.allow_code_execution) return "--allow-code-execution was not given";
-  return WhyNoSandbox();
+  return options.why_not_run.empty() ? WhyNoSandbox() : options.why_not_run;
 }
 
 TaskResult RunHumanEval(LanguageModel& model, const std::string& path, const TaskOptions& options) {

@@ -30,7 +30,7 @@ TEST_F(ScriptedTask, HumanEvalCutsCompletionsAndWritesPrograms) {
   EXPECT_EQ(ReadFile(folder + "/___evil.py"), "def g():\n  pass\n\ncheck(g)");
   EXPECT_TRUE(std::isnan(MetricOf(r, "pass@1").value));
   EXPECT_EQ(r.details["executed"], false);
-  EXPECT_EQ(r.details["note"], "not executed: --allow-code-execution was not given");
+  EXPECT_EQ(r.details["note"], "not executed: code execution is not allowed");
   // The folder is there now: refused before anything is generated.
   scripted.prompts.clear();
   EXPECT_THROW(Run(kHumanEvalTask, file, {.programs = folder}), Error);
@@ -47,7 +47,7 @@ TEST_F(ScriptedTask, HumanEvalRunsProgramsWhenAsked) {
   for (const char* completion :
        {"    return 1\n\nif x:", "    return 2\n", "    return 1\n#", "    exit(0)\n"})
     scripted.continuations.push_back(tokenizer.Encode(completion));
-  const TaskResult r = Run(kHumanEvalTask, file, {.allow_code_execution = true, .code_seconds = 20.0});
+  const TaskResult r = Run(kHumanEvalTask, file, {.code_seconds = 20.0, .why_not_run = ""});
   EXPECT_EQ(r.details["executed"], true);
   EXPECT_FALSE(r.details.contains("programs"));  // nothing is written unless asked for
   EXPECT_DOUBLE_EQ(MetricOf(r, "pass@1").value, 0.5);

@@ -20,10 +20,11 @@ struct TaskOptions {
   int shots = 0;      // examples in front of every question, for tasks that have them
   bool log_samples = false;
   // humaneval alone:
-  bool allow_code_execution = false;
   double code_seconds = 3.0;  // wall-clock limit of one program
-  std::string programs;       // folder for the programs; empty = do not write them when they are run
-  bool force = false;         // overwrite that folder
+  // Why generated programs are not run; empty: they are, in a sandbox.
+  std::string why_not_run = "code execution is not allowed";
+  std::string programs;  // folder for the programs; empty = do not write them when they are run
+  bool force = false;    // overwrite that folder
 };
 
 struct Metric {
@@ -34,7 +35,7 @@ struct Metric {
 struct TaskResult {
   std::vector<Metric> metrics;
   int64_t documents = 0;                        // evaluated
-  int64_t documents_in_file = 0;                // before --limit
+  int64_t documents_in_file = 0;                // before the limit
   OrderedJson details = OrderedJson::object();  // counts and notes of this task
   std::vector<OrderedJson> samples;             // one per document, with log_samples
 };
