@@ -10,7 +10,7 @@
 #include "base/interrupt.h"
 #include "base/progress.h"
 #include "commands/document.h"
-#include "commands/evaluate.h"
+#include "commands/eval_result.h"
 #include "commands/model_source.h"
 #include "commands/prune.h"
 #include "eval/task.h"

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -32,11 +33,19 @@ struct Metric {
   Estimate estimate;
 };
 
+// What became of generated programs.
+struct CodeExecution {
+  std::string why_not;   // why they were not run; empty: they were
+  std::string programs;  // the folder they were written to; empty: none
+  int64_t timed_out = 0;
+};
+
 struct TaskResult {
   std::vector<Metric> metrics;
   int64_t documents = 0;                        // evaluated
   int64_t documents_in_file = 0;                // before the limit
-  OrderedJson details = OrderedJson::object();  // counts and notes of this task
+  OrderedJson details = OrderedJson::object();  // counts of this task, for its document only
+  std::optional<CodeExecution> execution;       // for tasks that generate programs
   std::vector<OrderedJson> samples;             // one per document, with log_samples
 };
 
