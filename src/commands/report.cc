@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "paper/section.h"
 #include "report/report.h"
 
 namespace ghost {
@@ -9,7 +10,7 @@ namespace ghost {
 ReportResult MakeReportPage(const ReportOptions& options) {
   const Timer timer;
   const std::string output = options.output.empty() ? options.folder + "/report.html" : options.output;
-  Report report = MakeReport(options.title, FindResults(options.folder));
+  Report report = MakeReport(options.title, FindResults(options.folder), kPaperSections);
   if (report.used.empty()) {
     throw Error(ErrorKind::kNotFound, "no results in this folder",
                 {.file = options.folder,
