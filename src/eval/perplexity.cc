@@ -55,7 +55,7 @@ void CheckOptions(int64_t total, const PerplexityOptions& options) {
   }
 }
 
-// What a window asks: the predictions of its last tokens, the first of which may stand for BOS.
+// What a window asks: the predictions of its last tokens, the first of which may be replaced by BOS.
 TokenRequest MakeRequest(std::span<const int32_t> tokens, const Window& window, int32_t replaced_bos) {
   TokenRequest request{{tokens.begin() + window.begin, tokens.begin() + window.end},
                        window.end - window.first_target};

@@ -47,7 +47,7 @@ std::string FindTaskFile(const Task& task, const std::string& data) {
   const std::string found = FindBelow(task, data, task.file);
   if (found.empty()) {
     const auto places = Places(task, data, task.file);
-    throw Error(ErrorKind::kNotFound, "documents of task " + std::string(task.name) + " are not there",
+    throw Error(ErrorKind::kNotFound, "documents of task " + std::string(task.name) + " are missing",
                 {.file = data, .expected = places[0] + ", " + places[1] + " or " + places[2]});
   }
   return found;
