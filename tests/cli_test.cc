@@ -107,6 +107,7 @@ INSTANTIATE_TEST_SUITE_P(
                 "config.json"},
         Refused{"eval_unknown_task", {"eval", kBf16Case, "--task", "glue", "--data", "test.sh"}, 64, "glue"},
         Refused{"eval_no_data", {"eval", kBf16Case}, 64, "--data"},
+        Refused{"eval_bad_bos", {"eval", kBf16Case, "--data", "test.sh", "--bos", "x"}, 64, "--bos"},
         Refused{"eval_unknown_variant",
                 {"eval", kBf16Case, "--task", "perplexity", "--variant", "word", "--input", "x"},
                 64,

@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The name without trailing slashes; with them, "x/" would be the parent of its own temporary name.
+// The name without slashes at its end, which would make "x/" the parent of its own temporary name.
 std::string Trimmed(std::string path) {
   while (path.size() > 1 && path.back() == '/') path.pop_back();
   return path;
@@ -32,7 +32,7 @@ std::string ParentOf(const std::string& path) {
   throw Error(ErrorKind::kCannotCreate, "cannot create output", {.file = path, .actual = reason});
 }
 
-// Best effort: a rename survives a power cut only once its folder is on disk.
+// Best effort: a rename is only safe from power cuts once its folder is on disk.
 void SyncDirectory(const std::string& path) {
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_DIRECTORY);
   if (descriptor < 0) return;
@@ -51,8 +51,9 @@ void CheckNewDirectory(const std::string& given, bool overwrite) {
       throw Error(ErrorKind::kCannotCreate, "output exists and is not a directory", {.file = path});
     }
     if (!overwrite) {
-      throw Error(ErrorKind::kCannotCreate, "output exists already",
-                  {.file = path, .hint = "choose another name, or pass --force"});
+      throw Error(
+          ErrorKind::kCannotCreate, "output exists already",
+          {.file = path, .hint = "choose another name, or allow it to be replaced", .setting = "force"});
     }
     std::error_code failed;
     for (fs::directory_iterator it(path, failed), end; !failed && it != end; it.increment(failed)) {
@@ -60,7 +61,7 @@ void CheckNewDirectory(const std::string& given, bool overwrite) {
         throw Error(ErrorKind::kCannotCreate, "output is a directory with directories in it",
                     {.file = path,
                      .actual = it->path().filename().string(),
-                     .hint = "--force replaces whole checkpoints only; choose another name"});
+                     .hint = "only whole checkpoints are replaced; choose another name"});
       }
     }
     if (failed) CannotCreate(path, failed.message());
@@ -74,7 +75,7 @@ AtomicDirectory::AtomicDirectory(std::string target, bool overwrite)
   CheckNewDirectory(target_, overwrite);
   temporary_ = target_ + ".tmp-XXXXXX";
   if (!::mkdtemp(temporary_.data())) CannotCreate(target_, std::strerror(errno));
-  // mkdtemp makes the directory private to its owner; outputs get the permissions that the umask allows.
+  // mkdtemp makes directories private to the owner; what we write is for everybody the umask allows.
   const mode_t mask = ::umask(0);
   ::umask(mask);
   (void)::chmod(temporary_.c_str(), 0777 & ~mask);
@@ -91,7 +92,7 @@ void AtomicDirectory::Commit() {
   SyncDirectory(temporary_);
   struct stat info {};
   const bool exists = ::lstat(target_.c_str(), &info) == 0;
-  // Exchanges old and new in one step. The old directory then has the temporary name and is removed below.
+  // Old and new change places in one step; the old one then goes the way of a failed attempt.
   const unsigned flags = exists ? RENAME_EXCHANGE : RENAME_NOREPLACE;
   int failed = ::renameat2(AT_FDCWD, temporary_.c_str(), AT_FDCWD, target_.c_str(), flags);
   if (failed && (errno == EINVAL || errno == ENOSYS)) {  // a file system without these flags

@@ -26,6 +26,9 @@ struct ErrorContext {
   std::string expected;
   std::string actual;
   std::string hint;  // what to do about it
+  // The setting that decides, by its name in the caller's options ("max_length"). Not part of the block: only
+  // the caller knows how its user sets it, e.g. as --max-length (cli/main.cc).
+  std::string setting = {};
 };
 
 class Error : public std::exception {

@@ -31,7 +31,7 @@ std::string ReadFile(const std::string& path, uint64_t max_bytes) {
   if (!S_ISREG(info.st_mode)) throw Error(ErrorKind::kNotFound, "not a regular file", {.file = path});
   const uint64_t size = static_cast<uint64_t>(info.st_size);
   if (size > max_bytes) {
-    throw Error(ErrorKind::kCorrupt, "file is larger than the limit",
+    throw Error(ErrorKind::kCorrupt, "file is larger than it may be",
                 {.file = path,
                  .expected = "at most " + std::to_string(max_bytes) + " bytes",
                  .actual = std::to_string(size) + " bytes"});
@@ -58,20 +58,21 @@ bool DirectoryExists(const std::string& path) {
 AtomicFile::AtomicFile(std::string path, bool overwrite) : path_(std::move(path)) {
   struct stat info {};
   const bool exists = ::lstat(path_.c_str(), &info) == 0;
-  // Renaming onto a device, a link or a folder would replace it instead of writing to it.
+  // Renaming over a device, a link or a folder would replace it, not write to it.
   if (exists && !S_ISREG(info.st_mode)) {
     throw Error(ErrorKind::kCannotCreate, "output exists and is not a regular file", {.file = path_});
   }
   if (exists && !overwrite) {
-    throw Error(ErrorKind::kCannotCreate, "output exists already",
-                {.file = path_, .hint = "choose another name, or pass --force"});
+    throw Error(
+        ErrorKind::kCannotCreate, "output exists already",
+        {.file = path_, .hint = "choose another name, or allow it to be replaced", .setting = "force"});
   }
   temporary_ = path_ + ".tmp-XXXXXX";
   const int descriptor = ::mkstemp(temporary_.data());
   if (descriptor < 0) {
     throw Error(ErrorKind::kCannotCreate, "cannot create output", {.file = path_, .actual = Reason()});
   }
-  // mkstemp makes the file private to its owner; outputs get the permissions that the umask allows.
+  // mkstemp makes files private to the owner; what we write is for everybody the umask allows.
   const mode_t mask = ::umask(0);
   ::umask(mask);
   (void)::fchmod(descriptor, 0666 & ~mask);

@@ -1,5 +1,5 @@
 // Progress of long work on stderr: on a terminal a bar with rate and time left, otherwise a plain line every
-// few seconds, nothing with --quiet.
+// few seconds, nothing when quiet.
 #pragma once
 
 #include <cstdint>
@@ -9,12 +9,12 @@
 
 namespace ghost {
 
-// Called once at start-up for --quiet.
+// Switches all progress off; called once, at start-up.
 void SetQuiet(bool quiet);
 
 class Progress {
  public:
-  // `unit` names what is counted, e.g. "windows"; `begun` units were done earlier and do not count as speed.
+  // `unit` is what is counted, e.g. "windows"; `begun` of it was done before, which does not count as speed.
   Progress(std::string label, std::string unit, int64_t begun = 0);
   ~Progress();
   Progress(const Progress&) = delete;

@@ -51,7 +51,7 @@ class Subject {
  private:
   void Prefill() {
     const ConstView hidden = runner_.Forward(inputs_);
-    // The last rows of the sequences lie `tokens` apart: a strided view, no copy.
+    // The last rows of the sequences are `tokens` apart: a strided view, no copy.
     const ConstView last(hidden.Row(what_.tokens - 1), what_.batch, hidden.cols,
                          what_.tokens * hidden.stride);
     runner_.Logits(last);

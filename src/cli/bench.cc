@@ -9,69 +9,65 @@
 namespace ghost {
 namespace {
 
-// The share that tells for this row: of the GEMM rate in prefill; in decoding of the limit it comes nearest
-// to, which for few sequences is reading the weights and for many the arithmetic and the states.
-std::string TellingShare(const OrderedJson& row) {
-  const auto percent = [&](const char* key) { return 100.0 * row[key].get<double>(); };
-  if (row["phase"] == "prefill") return fmt::format("{:.0f} % of GEMM rate", percent("share_of_gemm"));
-  const double read = percent("share_of_read_bandwidth"), roofline = percent("share_of_roofline");
-  return read > roofline ? fmt::format("{:.0f} % of read bandwidth", read)
-                         : fmt::format("{:.0f} % of roofline", roofline);
+// The share of a limit that matters for this row: in prefill that of the GEMM rate; in decoding the larger of
+// two, since few sequences are limited by reading the weights and many by the arithmetic and the states.
+std::string ShareText(const MeasuredCase& measured) {
+  const LimitShares& shares = measured.shares;
+  if (measured.row.what.phase == Phase::kPrefill)
+    return fmt::format("{:.0f} % of GEMM rate", 100.0 * shares.of_gemm);
+  return shares.of_read > shares.of_roofline
+             ? fmt::format("{:.0f} % of read bandwidth", 100.0 * shares.of_read)
+             : fmt::format("{:.0f} % of roofline", 100.0 * shares.of_roofline);
 }
 
-void PrintCalibration(const OrderedJson& d) {
-  const OrderedJson& options = d["options"];
-  fmt::print("model      {}\n", d["model"]["path"].get<std::string>());
-  fmt::print("tokens     {} x {}, {} threads, {} in memory before\n\n", options["samples"].get<int64_t>(),
-             options["length"].get<int64_t>(), d["threads"].get<int>(),
-             Bytes(d["anonymous_bytes_before"].get<double>()));
+void PrintCalibration(const BenchResult& r) {
+  fmt::print("model      {}\n", r.run.model->path);
+  fmt::print("tokens     {} x {}, {} threads, {} in memory before\n\n", r.options.samples, r.options.length,
+             r.run.threads, Bytes(static_cast<double>(r.anonymous_bytes_before)));
   fmt::print("{:<12} {:>9} {:>10} {:>14} {:>14}\n", "method", "seconds", "tokens/s", "forward passes",
              "peak memory");
-  for (const auto& row : d["calibration"]) {
-    const OrderedJson& speed = row["tokens_per_second"];
-    fmt::print("{:<12} {:>9.2f} {:>10} {:>14.2f} {:>14}\n", row["method"].get<std::string>(),
-               row["seconds_best"].get<double>(),
-               speed.is_null() ? "-" : fmt::format("{:.0f}", speed.get<double>()),
-               row["times_forward"].get<double>(), Bytes(row["peak_anonymous_bytes"].get<double>()));
+  for (const CalibrationCost& row : r.calibration) {
+    fmt::print("{:<12} {:>9.2f} {:>10} {:>14.2f} {:>14}\n", row.method, row.seconds_best,
+               row.tokens_per_second ? fmt::format("{:.0f}", *row.tokens_per_second) : "-", row.times_forward,
+               Bytes(static_cast<double>(row.peak_anonymous_bytes)));
   }
   fmt::print("\nbest of {}; memory is anonymous: mapped weights are not counted, random ones are\n",
-             d["options"]["repeats"].get<int>());
+             r.options.repeats);
 }
 
-void PrintBench(const OrderedJson& d) {
-  if (d.contains("calibration")) return PrintCalibration(d);
-  const OrderedJson& limits = d["limits"];
-  const bool compared = !d["compared_with"].empty();
-  fmt::print("model      {}\n", d["model"]["path"].get<std::string>());
-  for (const auto& other : d["compared_with"]) {
-    fmt::print("against    {}\n", other["path"].get<std::string>());
+void PrintRows(const std::vector<MeasuredCase>& rows) {
+  double first_speed = 0.0;
+  for (const MeasuredCase& measured : rows) {
+    const BenchRow& row = measured.row;
+    const double speed = row.tokens_per_second();
+    const bool first = measured.model == 0;
+    if (first) first_speed = speed;
+    const double spread = row.timings.Deviation() / row.timings.Mean();
+    fmt::print("{:<8} {:>5} {:>7}  {:>10.1f} {:>8.1f}%  {:>9.1f} {:>7.1f}  {}{}\n",
+               first ? NameOf(row.what.phase) : "", row.what.batch, row.what.tokens, speed, 100.0 * spread,
+               row.gflops(), row.gbytes(), ShareText(measured),
+               first ? "" : fmt::format("; {:.2f}x", speed / first_speed));
   }
+}
+
+void PrintBench(const BenchResult& r) {
+  if (!r.speed) return PrintCalibration(r);
+  const MachineLimits& limits = r.speed->limits;
+  fmt::print("model      {}\n", r.run.model->path);
+  for (const ModelIdentity& other : r.compared_with) fmt::print("against    {}\n", other.path);
   fmt::print(
       "machine    {}, {} threads: FMA {:.0f} GFLOP/s, GEMM {:.0f} GFLOP/s, read {:.1f} GB/s, in-place {:.1f} "
       "GB/s\n\n",
-      limits["cpu"].get<std::string>(), d["threads"].get<int>(), limits["fma_gflops"].get<double>(),
-      limits["gemm_gflops"].get<double>(), limits["read_gbytes_per_second"].get<double>(),
-      limits["update_gbytes_per_second"].get<double>());
+      r.speed->cpu, r.run.threads, limits.fma_flops / 1e9, limits.gemm_flops / 1e9,
+      limits.read_bytes_per_s / 1e9, limits.update_bytes_per_s / 1e9);
   fmt::print("{:<8} {:>5} {:>7}  {:>10} {:>9}  {:>9} {:>7}  {}\n", "phase", "batch", "tokens", "tokens/s",
-             "+-", "GFLOP/s", "GB/s", compared ? "share of limit; against" : "share of limit");
-  double first_speed = 0.0;
-  for (const auto& row : d["rows"]) {
-    const double speed = row["tokens_per_second"].get<double>();
-    const bool first = row["model"].get<int>() == 0;
-    if (first) first_speed = speed;
-    const double spread = row["seconds_stddev"].get<double>() / row["seconds_mean"].get<double>();
-    fmt::print("{:<8} {:>5} {:>7}  {:>10.1f} {:>8.1f}%  {:>9.1f} {:>7.1f}  {}{}\n",
-               first ? row["phase"].get<std::string>() : "", row["batch"].get<int64_t>(),
-               row["tokens"].get<int64_t>(), speed, 100.0 * spread, row["gflops"].get<double>(),
-               row["gbytes_per_second"].get<double>(), TellingShare(row),
-               first ? "" : fmt::format("; {:.2f}x", speed / first_speed));
-  }
-  for (const auto& skip : d["skipped"]) {
-    fmt::print("{:<8} {:>5}  skipped: {}\n", skip["phase"].get<std::string>(), skip["batch"].get<int64_t>(),
-               skip["reason"].get<std::string>());
+             "+-", "GFLOP/s", "GB/s", r.compared_with.empty() ? "share of limit" : "share of limit; against");
+  PrintRows(r.speed->rows);
+  for (const SkippedCase& skip : r.speed->skipped) {
+    fmt::print("{:<8} {:>5}  skipped: {}\n", NameOf(skip.phase), skip.batch, skip.reason);
   }
   fmt::print("\ntokens/s of all sequences together, best of {} repeats; +- is the spread over repeats\n",
-             d["options"]["repeats"].get<int>());
+             r.options.repeats);
 }
 
 }  // namespace

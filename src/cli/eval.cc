@@ -2,13 +2,15 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "cli/recall_table.h"
 #include "cli/run.h"
 #include "cli/verbs.h"
-#include "commands/evaluate.h"
+#include "commands/eval_result.h"
 
 namespace ghost {
 namespace {
@@ -16,16 +18,9 @@ namespace {
 constexpr size_t kColumns = 8;
 using Row = std::array<std::string, kColumns>;
 
-std::string Number(const OrderedJson& value) {
-  if (!value.is_number()) return "N/A";
-  const double number = value.get<double>();
-  return number < 1e7 ? fmt::format("{:.4f}", number) : fmt::format("{:.4e}", number);
-}
-
-std::string TextOf(const OrderedJson& result, const char* key, const char* missing) {
-  const auto it = result.find(key);
-  if (it == result.end()) return missing;
-  return it->is_string() ? it->get<std::string>() : it->dump();
+std::string Number(const std::optional<double>& value) {
+  if (!value) return "N/A";
+  return *value < 1e7 ? fmt::format("{:.4f}", *value) : fmt::format("{:.4e}", *value);
 }
 
 // What counts errors or surprise should be small.
@@ -36,25 +31,22 @@ std::string Direction(const std::string& metric) {
   return "↑";
 }
 
-// A metric is a field that has its standard error beside it.
-std::vector<Row> MetricRows(const OrderedJson& result) {
+// The name of the task is in its first row only.
+std::vector<Row> MetricRows(const MetricTable& table) {
   std::vector<Row> rows;
-  for (const auto& [key, value] : result.items()) {
-    if (!result.contains(key + "_stderr")) continue;
-    const std::string name = result["task"].get<std::string>() +
-                             (result.contains("variant") ? "/" + TextOf(result, "variant", "") : "");
-    rows.push_back({rows.empty() ? name : "", rows.empty() ? TextOf(result, "version", "") : "",
-                    TextOf(result, "num_fewshot", "0"), key, Direction(key), Number(value), "±",
-                    Number(result[key + "_stderr"])});
+  for (const MetricValue& metric : table.metrics) {
+    rows.push_back({rows.empty() ? table.task : "", rows.empty() ? table.version : "",
+                    std::to_string(table.shots), metric.name, Direction(metric.name), Number(metric.value),
+                    "±", Number(metric.standard_error)});
   }
   return rows;
 }
 
 // Laid out as lm-evaluation-harness prints its results, so that the two can be read side by side.
-void PrintTable(const OrderedJson& results) {
+void PrintTable(const std::vector<TaskOutcome>& results) {
   std::vector<Row> rows = {{"Tasks", "Version", "n-shot", "Metric", "", "Value", "", "Stderr"}};
-  for (const OrderedJson& result : results) {
-    for (Row& row : MetricRows(result)) rows.push_back(std::move(row));
+  for (const TaskOutcome& result : results) {
+    for (Row& row : MetricRows(MetricsOf(result))) rows.push_back(std::move(row));
   }
   std::array<size_t, kColumns> widths{};
   for (const Row& row : rows) {
@@ -76,23 +68,24 @@ void PrintTable(const OrderedJson& results) {
   }
 }
 
-void PrintEval(const OrderedJson& d) {
-  const std::string limit = TextOf(d["options"], "limit", "0");
-  fmt::print("{} ({}), limit: {}\n", TextOf(d["model"], "path", ""), TextOf(d, "dtype", ""),
-             limit == "0" ? "none" : limit);
-  PrintTable(d["results"]);
-  for (const OrderedJson& r : d["results"]) {
-    const std::string task = TextOf(r, "task", "");
-    for (const char* key : {"warning", "note"}) {
-      if (r.contains(key)) fmt::print(stderr, "note: {}: {}\n", task, TextOf(r, key, ""));
+struct DetailsPrinter {
+  void operator()(const HarnessOutcome& r) const {
+    for (const std::string& text : {r.warning(), r.note()}) {
+      if (!text.empty()) fmt::print(stderr, "note: {}: {}\n", r.task, text);
     }
-    if (task == "recall") PrintRecall(r);
-    if (!r.contains("requests")) continue;
     fmt::print("{}: {} documents, {} requests, {:.1f} requests/s, {:.0f} tokens/s ({} of {} tokens run)\n",
-               task, r["documents"].get<int64_t>(), r["requests"].get<int64_t>(),
-               r["requests_per_second"].get<double>(), r["tokens_per_second"].get<double>(),
-               r["tokens_run"].get<int64_t>(), r["input_tokens"].get<int64_t>());
+               r.task, r.documents, r.counts.requests, r.requests_per_second(), r.tokens_per_second(),
+               r.tokens_run, r.counts.input_tokens);
   }
+  void operator()(const PerplexityOutcome&) const {}
+  void operator()(const RecallOutcome& r) const { PrintRecall(r); }
+};
+
+void PrintEval(const EvalResult& r) {
+  const int64_t limit = r.options.limit;
+  fmt::print("{} ({}), limit: {}\n", r.run.model->path, r.dtype, limit == 0 ? "none" : std::to_string(limit));
+  PrintTable(r.results);
+  for (const TaskOutcome& outcome : r.results) std::visit(DetailsPrinter(), outcome);
 }
 
 }  // namespace

@@ -1,3 +1,5 @@
+#include "commands/inspect.h"
+
 #include <fmt/format.h>
 
 #include <string>
@@ -5,98 +7,94 @@
 #include "base/units.h"
 #include "cli/run.h"
 #include "cli/verbs.h"
-#include "commands/inspect.h"
 
 namespace ghost {
 namespace {
 
-std::string StatesText(const OrderedJson& sizes) {
+std::string BytesText(int64_t bytes) { return Bytes(static_cast<double>(bytes)); }
+
+std::string StatesText(const std::vector<int>& sizes) {
   std::string text;
-  for (const auto& size : sizes) text += (text.empty() ? "" : "+") + std::to_string(size.get<int>());
+  for (const int size : sizes) text += (text.empty() ? "" : "+") + std::to_string(size);
   return text;
 }
 
+bool SameSizes(const LayerSummary& a, const LayerSummary& b) {
+  return a.heads == b.heads && a.head_dim == b.head_dim && a.groups == b.groups &&
+         a.state_sizes == b.state_sizes;
+}
+
 // Layers of equal sizes in one line: "0-23".
-void PrintLayers(const OrderedJson& layers) {
+void PrintLayers(const std::vector<LayerSummary>& layers) {
   fmt::print("\nlayers     heads x dim   groups  state N      state bytes\n");
   for (size_t first = 0; first < layers.size();) {
-    const auto same = [&](size_t other) {
-      for (const char* key : {"heads", "head_dim", "groups", "state_sizes"}) {
-        if (layers[first][key] != layers[other][key]) return false;
-      }
-      return true;
-    };
     size_t last = first;
-    while (last + 1 < layers.size() && same(last + 1)) ++last;
-    const OrderedJson& layer = layers[first];
+    while (last + 1 < layers.size() && SameSizes(layers[first], layers[last + 1])) ++last;
+    const LayerSummary& layer = layers[first];
     const std::string range = first == last ? fmt::format("{}", first) : fmt::format("{}-{}", first, last);
-    const std::string heads = fmt::format("{} x {}", layer["heads"].get<int>(), layer["head_dim"].get<int>());
-    fmt::print("{:<10} {:<13} {:<7} {:<12} {} each\n", range, heads, layer["groups"].get<int>(),
-               StatesText(layer["state_sizes"]), Bytes(layer["state_bytes"].get<double>()));
+    const std::string heads = fmt::format("{} x {}", layer.heads, layer.head_dim);
+    fmt::print("{:<10} {:<13} {:<7} {:<12} {} each\n", range, heads, layer.groups,
+               StatesText(layer.state_sizes), BytesText(layer.state_bytes));
     first = last + 1;
   }
 }
 
-// Of Zamba2, or empty.
-std::string HybridText(const OrderedJson& document) {
+// Of layers with attention, or empty.
+std::string HybridText(const InspectResult& r) {
   std::string layers;
-  for (const auto& layer : document["layers"]) {
-    if (layer["kind"] == "hybrid")
-      layers += fmt::format("{}{}", layers.empty() ? "" : ", ", layer["layer"].get<int>());
+  for (const LayerSummary& layer : r.layers) {
+    if (layer.kind == "hybrid") layers += fmt::format("{}{}", layers.empty() ? "" : ", ", layer.layer);
   }
   if (layers.empty()) return layers;
   return fmt::format("layers {}; keys and values {} per token", layers,
-                     Bytes(document["key_value_bytes_per_token"].get<double>()));
+                     BytesText(r.key_value_bytes_per_token));
 }
 
-void PrintRuntimes(const OrderedJson& runtimes) {
+void PrintRuntimes(const std::vector<RuntimeSummary>& runtimes) {
   fmt::print("\nruntime                   takes this N\n");
-  for (const auto& r : runtimes) {
-    fmt::print("{:<25} {:<5} {}\n", r["runtime"].get<std::string>(), r["accepts"].get<std::string>(),
-               r["reason"].get<std::string>());
+  for (const RuntimeSummary& r : runtimes) {
+    fmt::print("{:<25} {:<5} {}\n", r.runtime, r.accepts, r.reason);
   }
 }
 
-void PrintGain(const OrderedJson& rows) {
+void PrintGain(const std::vector<DecodeGain>& rows) {
   fmt::print(
       "\ndecode gain at most, by bytes moved, when this much of the state is removed\nbatch     25 %    50 % "
       "   75 %\n");
-  for (const auto& row : rows) {
-    fmt::print("{:<7} {:>5.2f}x  {:>5.2f}x  {:>5.2f}x\n", row["batch"].get<int>(),
-               row["gain_25"].get<double>(), row["gain_50"].get<double>(), row["gain_75"].get<double>());
+  for (const DecodeGain& row : rows) {
+    fmt::print("{:<7} {:>5.2f}x  {:>5.2f}x  {:>5.2f}x\n", row.batch, row.gain_25, row.gain_50, row.gain_75);
   }
 }
 
-void PrintInspect(const OrderedJson& d) {
-  const OrderedJson& model = d["model"];
+void PrintTensors(const std::vector<TensorSummary>& tensors) {
+  fmt::print("\n");
+  for (const TensorSummary& t : tensors) {
+    fmt::print("{:<6} {:<20} {}\n", t.dtype, fmt::format("[{}]", fmt::join(t.shape, ",")), t.name);
+  }
+}
+
+void PrintInspect(const InspectResult& r) {
+  const ModelIdentity& model = *r.run.model;
   std::string dtypes;
-  for (const auto& [name, bytes] : d["dtype_bytes"].items()) dtypes += (dtypes.empty() ? "" : ", ") + name;
+  for (const auto& [name, bytes] : r.dtype_bytes) dtypes += (dtypes.empty() ? "" : ", ") + name;
   const auto line = [](const char* label, const std::string& value) {
     fmt::print("{:<14}{}\n", label, value);
   };
-  line("model", model["path"].get<std::string>());
-  line("family",
-       fmt::format("{}, {} layout", model["family"].get<std::string>(), model["layout"].get<std::string>()));
-  line("parameters", Count(d["parameters"].get<double>()));
-  line("weights", fmt::format("{} ({})", Bytes(d["weight_bytes"].get<double>()), dtypes));
-  line("width",
-       fmt::format("{}, {} layers, vocabulary {}{}", d["d_model"].get<int>(), d["num_layers"].get<int>(),
-                   d["vocab_size"].get<int>(), d["tied_head"].get<bool>() ? ", tied head" : ""));
-  line("state",
-       fmt::format("{} per sequence (+ {} convolution)", Bytes(d["state_bytes_per_sequence"].get<double>()),
-                   Bytes(d["conv_state_bytes_per_sequence"].get<double>())));
-  if (const std::string hybrid = HybridText(d); !hybrid.empty()) line("attention", hybrid);
-  line("gated norm", d["norm_groups"].get<std::string>());
-  line("content", model["content_hash"].get<std::string>());
-  PrintLayers(d["layers"]);
-  PrintRuntimes(d["runtimes"]);
-  PrintGain(d["predicted_decode_gain"]);
-  if (!d.contains("tensors")) return;
-  fmt::print("\n");
-  for (const auto& t : d["tensors"]) {
-    fmt::print("{:<6} {:<20} {}\n", t["dtype"].get<std::string>(), t["shape"].dump(),
-               t["name"].get<std::string>());
-  }
+  line("model", model.path);
+  line("family", fmt::format("{}, {} layout", model.family, model.layout));
+  line("parameters", Count(static_cast<double>(r.parameters)));
+  line("weights", fmt::format("{} ({})", BytesText(r.weight_bytes), dtypes));
+  line("width", fmt::format("{}, {} layers, vocabulary {}{}", r.d_model, r.num_layers, r.vocab_size,
+                            r.tied_head ? ", tied head" : ""));
+  line("state", fmt::format("{} per sequence (+ {} convolution)", BytesText(r.state_bytes_per_sequence),
+                            BytesText(r.conv_state_bytes_per_sequence)));
+  if (const std::string hybrid = HybridText(r); !hybrid.empty()) line("attention", hybrid);
+  line("gated norm", r.norm_groups);
+  line("content", model.content_hash);
+  PrintLayers(r.layers);
+  PrintRuntimes(r.runtimes);
+  PrintGain(r.predicted_decode_gain);
+  if (r.options.tensors) PrintTensors(r.tensors);
 }
 
 }  // namespace

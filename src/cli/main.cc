@@ -9,6 +9,7 @@
 #include "base/interrupt.h"
 #include "cli/verbs.h"
 #include "commands/document.h"
+#include "commands/options.h"
 
 namespace ghost {
 namespace {
@@ -61,6 +62,8 @@ int RunGuarded(int argc, char** argv) {
     return code;
   } catch (const Error& e) {
     std::fprintf(stderr, "ghost: %s\n", e.what());
+    if (const std::string& setting = e.context().setting; !setting.empty())
+      std::fprintf(stderr, "  option:   %s\n", FlagOf(setting).c_str());
     return ExitCode(e.kind());
   } catch (const Interrupted&) {
     std::fprintf(stderr, "\nghost: interrupted\n");

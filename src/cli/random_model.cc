@@ -12,7 +12,7 @@ void AddRandomModel(CLI::App& app) {
       app, "random-model",
       "A checkpoint of a released shape with random weights, for trying runtimes and measuring.",
       "ghost random-model --shape mamba2-130m --output ./random-130m", MakeRandomCheckpoint,
-      [](const OrderedJson& d) { fmt::print("wrote {}\n", d["output"].get<std::string>()); });
+      [](const RandomModelResult& r) { fmt::print("wrote {}\n", r.options.output); });
 }
 
 }  // namespace ghost

@@ -1,10 +1,10 @@
 // The result of `ghost eval --task recall` for a person.
 #pragma once
 
-#include "base/json.h"
+#include "commands/eval_result.h"
 
 namespace ghost {
 
-void PrintRecall(const OrderedJson& result);
+void PrintRecall(const RecallOutcome& outcome);
 
 }  // namespace ghost

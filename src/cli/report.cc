@@ -8,11 +8,10 @@
 namespace ghost {
 namespace {
 
-void PrintReport(const OrderedJson& d) {
-  fmt::print("{}: from {} documents\n", d["output"].get<std::string>(), d["used"].size());
-  for (const auto& file : d["unread"]) {
-    fmt::print(stderr, "not shown: {}: {}\n", file["file"].get<std::string>(),
-               file["reason"].get<std::string>());
+void PrintReport(const ReportResult& r) {
+  fmt::print("{}: from {} documents\n", r.output, r.used.size());
+  for (const UnreadFile& file : r.unread) {
+    fmt::print(stderr, "not shown: {}: {}\n", file.path, file.reason);
   }
 }
 

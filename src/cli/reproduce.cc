@@ -8,37 +8,36 @@
 namespace ghost {
 namespace {
 
-void PrintCell(const OrderedJson& value) {
-  fmt::print(" {:>12}", value.is_number() ? fmt::format("{:.4g}", value.get<double>()) : "-");
+void PrintCells(const Cells& cells) {
+  for (const std::optional<double>& cell : cells)
+    fmt::print(" {:>12}", cell ? fmt::format("{:.4g}", *cell) : "-");
+  fmt::print("\n");
 }
 
-void PrintTable(const OrderedJson& table) {
-  fmt::print("{:<32}", table["column_label"].get<std::string>());
-  for (const auto& column : table["columns"]) fmt::print(" {:>12}", column.get<std::string>());
+void PrintTable(const TableContent& table) {
+  fmt::print("{:<32}", table.column_label);
+  for (const std::string& column : table.columns) fmt::print(" {:>12}", column);
   fmt::print("\n");
-  for (const auto& row : table["rows"]) {
-    fmt::print("{:<32}", row["label"].get<std::string>());
-    for (const auto& value : row["values"]) PrintCell(value);
-    fmt::print("\n{:<32}", "  the paper");
-    for (const auto& value : row["paper"]) PrintCell(value);
-    fmt::print("\n");
+  for (const TableRow& row : table.rows) {
+    fmt::print("{:<32}", row.label);
+    PrintCells(row.values);
+    fmt::print("{:<32}", "  the paper");
+    PrintCells(row.paper);
   }
 }
 
-void PrintReproduction(const OrderedJson& d) {
-  for (const auto& result : d["results"]) {
-    fmt::print("{}: {}\n", result["name"].get<std::string>(), result["caption"].get<std::string>());
-    if (result.contains("picture")) {
-      fmt::print("{}\n\n", result["picture"].get<std::string>());
-    } else {
-      PrintTable(result);
+void PrintReproduction(const ReproduceResult& r) {
+  for (const Reproduced& made : r.results) {
+    fmt::print("{}: {}\n", made.paper.name, made.paper.caption);
+    if (made.picture.empty()) {
+      PrintTable(std::get<TableContent>(made.paper.content));
       fmt::print("\n");
+    } else {
+      fmt::print("{}\n\n", made.picture);
     }
   }
-  for (const auto& left : d["left_out"]) {
-    fmt::print("{} left out: {}\n", left["id"].get<std::string>(), left["reason"].get<std::string>());
-  }
-  fmt::print("everything on one page: {}/report.html\n", d["options"]["output"].get<std::string>());
+  for (const LeftOut& left : r.left_out) fmt::print("{} left out: {}\n", left.id, left.reason);
+  fmt::print("everything on one page: {}/report.html\n", r.options.output);
 }
 
 }  // namespace

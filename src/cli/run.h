@@ -9,16 +9,17 @@
 #include "base/progress.h"
 #include "base/threads.h"
 #include "cli/bind.h"
+#include "commands/document.h"
 
 namespace ghost {
 
-// Prints a document as JSON. Text that is not UTF-8 (a half-way character at the end of a generation) is
-// replaced.
 inline void PrintJson(const OrderedJson& document) {
-  const std::string text = document.dump(2, ' ', false, OrderedJson::error_handler_t::replace);
+  const std::string text = DumpDocument(document);
   std::fwrite(text.data(), 1, text.size(), stdout);
-  std::fputc('\n', stdout);
 }
+
+// For commands that return their document instead of a struct with a ToJson of its own.
+inline const OrderedJson& ToJson(const OrderedJson& document) { return document; }
 
 // Applies the flags all verbs share.
 inline void ApplyCommon(const CommonOptions& common) {
@@ -49,8 +50,8 @@ inline CLI::App* AddSubcommand(CLI::App& app, const std::string& name, const std
   return verb;
 }
 
-// Adds a subcommand: `task(options)` returns the document, `print(document)` shows it to a person unless
-// --json. `example` opens the help text.
+// Adds a subcommand: `task(options)` returns the result, `print(result)` shows it to a person, or with --json
+// ToJson(result) is printed. `example` opens the help text.
 template <class Options, class TaskFn, class PrintFn>
 CLI::App* AddVerb(CLI::App& app, const std::string& name, const std::string& help, const std::string& example,
                   TaskFn task, PrintFn print) {
@@ -59,11 +60,11 @@ CLI::App* AddVerb(CLI::App& app, const std::string& name, const std::string& hel
   BindOptions(*verb, *options);
   verb->callback([options, task, print] {
     ApplyCommon(options->common);
-    const OrderedJson document = task(*options);
+    const auto result = task(*options);
     if (options->common.json) {
-      PrintJson(document);
+      PrintJson(ToJson(result));
     } else {
-      print(document);
+      print(result);
     }
   });
   return verb;

@@ -14,16 +14,12 @@ void PrintLine(const std::string& line) {
 }
 
 // --text gives ids on one line; --text --decode gives the text as it is.
-void PrintTokenize(const TokenizeOptions& options, const OrderedJson& document) {
-  if (options.decode) {
-    const std::string text = document["text"].get<std::string>();
-    std::fwrite(text.data(), 1, text.size(), stdout);
-    return;
+void PrintTokenize(const TokenizeResult& result) {
+  if (result.options.decode) {
+    std::fwrite(result.text.data(), 1, result.text.size(), stdout);
+  } else {
+    PrintLine(fmt::format("{}", fmt::join(result.ids, " ")));
   }
-  std::string line;
-  for (const auto& id : document["ids"])
-    line += (line.empty() ? "" : " ") + std::to_string(id.get<int32_t>());
-  PrintLine(line);
 }
 
 }  // namespace
@@ -35,12 +31,12 @@ void AddTokenize(CLI::App& app) {
   BindOptions(*verb, *options);
   verb->callback([options, verb] {
     ApplyCommon(options->common);
-    const OrderedJson document = Tokenize(*options, verb->count("--text") > 0, PrintLine);
+    const TokenizeResult result = Tokenize(*options, verb->count("--text") > 0, PrintLine);
     if (!options->jsonl.empty()) return;  // its lines are the result
     if (options->common.json) {
-      PrintJson(document);
+      PrintJson(ToJson(result));
     } else {
-      PrintTokenize(*options, document);
+      PrintTokenize(result);
     }
   });
 }

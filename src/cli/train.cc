@@ -9,14 +9,12 @@
 namespace ghost {
 namespace {
 
-void PrintTrain(const OrderedJson& d) {
-  fmt::print("wrote {} ({} parameters, {} tokens)\nloss {:.4f}", d["output"].get<std::string>(),
-             Count(d["parameters"].get<double>()), Count(d["tokens"].get<double>()),
-             d["final_loss"].get<double>());
-  if (!d["validations"].empty()) {
-    const OrderedJson& last = d["validations"].back();
-    fmt::print(", held-out perplexity {:.3f}, {:.4f} bits per byte", last["perplexity"].get<double>(),
-               last["bits_per_byte"].get<double>());
+void PrintTrain(const TrainResult& r) {
+  fmt::print("wrote {} ({} parameters, {} tokens)\nloss {:.4f}", r.options.output,
+             Count(static_cast<double>(r.parameters)), Count(static_cast<double>(r.tokens)), r.final_loss);
+  if (!r.validations.empty()) {
+    const ValidationSummary& last = r.validations.back();
+    fmt::print(", held-out perplexity {:.3f}, {:.4f} bits per byte", last.perplexity, last.bits_per_byte);
   }
   fmt::print("\n");
 }

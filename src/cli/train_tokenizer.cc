@@ -8,13 +8,11 @@
 namespace ghost {
 namespace {
 
-void PrintTrainTokenizer(const OrderedJson& d) {
-  fmt::print("wrote {}: {} tokens, {} merges, from {} distinct words in {} bytes\n",
-             d["output"].get<std::string>(), d["vocab_size"].get<int64_t>(), d["merges"].get<int64_t>(),
-             d["corpus_distinct_words"].get<int64_t>(), d["corpus_bytes"].get<int64_t>());
-  if (!d["bytes_per_token"].is_null()) {
-    fmt::print("the corpus has {} tokens, {:.3f} bytes each\n", d["corpus_tokens"].get<int64_t>(),
-               d["bytes_per_token"].get<double>());
+void PrintTrainTokenizer(const TrainTokenizerResult& r) {
+  fmt::print("wrote {}: {} tokens, {} merges, from {} distinct words in {} bytes\n", r.options.output,
+             r.vocab_size, r.merges, r.corpus_distinct_words, r.corpus_bytes);
+  if (const std::optional<double> bytes = r.bytes_per_token()) {
+    fmt::print("the corpus has {} tokens, {:.3f} bytes each\n", r.corpus_tokens, *bytes);
   }
 }
 

@@ -12,9 +12,6 @@
 #include "base/file.h"
 #include "base/memory_usage.h"
 #include "base/progress.h"
-#include "bench/model_bench.h"
-#include "commands/bench_calibration.h"
-#include "commands/document.h"
 #include "commands/model_source.h"
 #include "commands/random_model.h"
 #include "model/random_model.h"
@@ -25,7 +22,7 @@ namespace {
 // A model under test and how to name it in the document.
 struct Contender {
   Model model;
-  OrderedJson described;
+  ModelIdentity identity;
 };
 
 Contender LoadContender(const std::string& path, const std::string& norm_groups) {
@@ -33,8 +30,8 @@ Contender LoadContender(const std::string& path, const std::string& norm_groups)
   options.model = path;
   options.norm_groups = norm_groups;
   LoadedModel loaded = LoadModel(options);
-  OrderedJson described = DescribeModel(loaded.checkpoint);
-  return {std::move(loaded.model), std::move(described)};
+  ModelIdentity identity = IdentifyModel(loaded.checkpoint);
+  return {std::move(loaded.model), std::move(identity)};
 }
 
 std::vector<Contender> LoadContenders(const BenchOptions& options) {
@@ -45,10 +42,8 @@ std::vector<Contender> LoadContenders(const BenchOptions& options) {
   if (!options.shape.empty()) {
     const ModelConfig config = ReleasedConfig(options.shape);
     contenders.push_back({MakeRandomModel(config, ParseRandomDType(options.dtype), /*seed=*/42),
-                          {{"path", "random weights, " + options.shape + ", " + options.dtype},
-                           {"family", NameOf(config.family)},
-                           {"layout", nullptr},
-                           {"content_hash", nullptr}}});
+                          {.path = "random weights, " + options.shape + ", " + options.dtype,
+                           .family = std::string(NameOf(config.family))}});
   } else {
     contenders.push_back(LoadContender(options.model, options.norm_groups));
   }
@@ -100,19 +95,41 @@ std::string CpuName() {
 
 int64_t PhysicalBytes() { return int64_t{::sysconf(_SC_PHYS_PAGES)} * ::sysconf(_SC_PAGESIZE); }
 
-OrderedJson DescribeLimits(const MachineLimits& limits) {
-  return {{"cpu", CpuName()},
-          {"fma_gflops", limits.fma_flops / 1e9},
-          {"gemm_gflops", limits.gemm_flops / 1e9},
-          {"read_gbytes_per_second", limits.read_bytes_per_s / 1e9},
-          {"update_gbytes_per_second", limits.update_bytes_per_s / 1e9}};
+SpeedResult RunCases(const BenchOptions& options, const std::vector<BenchCase>& cases,
+                     const std::vector<Contender>& contenders) {
+  SpeedResult result{.cpu = CpuName(), .limits = MeasureMachineLimits()};
+  std::vector<const Model*> models;
+  for (const Contender& contender : contenders) models.push_back(&contender.model);
+  Progress progress("bench", "cases");
+  for (size_t i = 0; i < cases.size(); ++i) {
+    int64_t needed = 0;
+    for (const Model* model : models) needed += BenchBytes(*model, cases[i]);
+    if (needed > PhysicalBytes() / 10 * 6) {
+      result.skipped.push_back(
+          {cases[i].phase, cases[i].batch, "needs " + std::to_string(needed / 1'000'000) + " MB"});
+    } else {
+      const std::vector<BenchRow> rows = RunBench(models, cases[i], options.repeats);
+      for (size_t m = 0; m < rows.size(); ++m)
+        result.rows.push_back({m, rows[m], SharesOf(rows[m], result.limits)});
+    }
+    progress.Update(static_cast<int64_t>(i) + 1, static_cast<int64_t>(cases.size()));
+  }
+  return result;
 }
 
-OrderedJson DescribeRow(const BenchRow& row, size_t model, const MachineLimits& limits) {
+OrderedJson LimitsJson(const SpeedResult& speed) {
+  return {{"cpu", speed.cpu},
+          {"fma_gflops", speed.limits.fma_flops / 1e9},
+          {"gemm_gflops", speed.limits.gemm_flops / 1e9},
+          {"read_gbytes_per_second", speed.limits.read_bytes_per_s / 1e9},
+          {"update_gbytes_per_second", speed.limits.update_bytes_per_s / 1e9}};
+}
+
+OrderedJson ToJson(const MeasuredCase& measured) {
+  const BenchRow& row = measured.row;
   const auto tokens = static_cast<double>(row.what.batch * row.what.tokens);
-  const LimitShares shares = SharesOf(row, limits);
   return {{"phase", NameOf(row.what.phase)},
-          {"model", model},
+          {"model", measured.model},
           {"batch", row.what.batch},
           {"tokens", row.what.tokens},
           {"tokens_per_second", row.tokens_per_second()},
@@ -125,58 +142,61 @@ OrderedJson DescribeRow(const BenchRow& row, size_t model, const MachineLimits& 
           {"state_bytes_per_token", row.cost.state_bytes / tokens},
           {"gflops", row.gflops()},
           {"gbytes_per_second", row.gbytes()},
-          {"share_of_gemm", shares.of_gemm},
-          {"share_of_read_bandwidth", shares.of_read},
-          {"share_of_roofline", shares.of_roofline}};
+          {"share_of_gemm", measured.shares.of_gemm},
+          {"share_of_read_bandwidth", measured.shares.of_read},
+          {"share_of_roofline", measured.shares.of_roofline}};
 }
 
-void RunCases(const BenchOptions& options, const std::vector<BenchCase>& cases,
-              const std::vector<Contender>& contenders, OrderedJson& document) {
-  const MachineLimits limits = MeasureMachineLimits();
-  document["limits"] = DescribeLimits(limits);
-  std::vector<const Model*> models;
-  for (const Contender& contender : contenders) models.push_back(&contender.model);
-  document["rows"] = OrderedJson::array();
-  document["skipped"] = OrderedJson::array();
-  Progress progress("bench", "cases");
-  for (size_t i = 0; i < cases.size(); ++i) {
-    int64_t needed = 0;
-    for (const Model* model : models) needed += BenchBytes(*model, cases[i]);
-    if (needed > PhysicalBytes() / 10 * 6) {
-      document["skipped"].push_back({{"phase", NameOf(cases[i].phase)},
-                                     {"batch", cases[i].batch},
-                                     {"reason", "needs " + std::to_string(needed / 1'000'000) + " MB"}});
-    } else {
-      const std::vector<BenchRow> rows = RunBench(models, cases[i], options.repeats);
-      for (size_t m = 0; m < rows.size(); ++m) document["rows"].push_back(DescribeRow(rows[m], m, limits));
-    }
-    progress.Update(static_cast<int64_t>(i) + 1, static_cast<int64_t>(cases.size()));
-  }
+OrderedJson ToJson(const CalibrationCost& row) {
+  return {{"method", row.method},
+          {"seconds", row.seconds},
+          {"seconds_best", row.seconds_best},
+          {"tokens_per_second", OrNull(row.tokens_per_second)},
+          {"times_forward", row.times_forward},
+          {"peak_anonymous_bytes", row.peak_anonymous_bytes}};
 }
 
 }  // namespace
 
-OrderedJson Bench(const BenchOptions& options) {
+BenchResult Bench(const BenchOptions& options) {
   const Timer timer;
   const std::vector<BenchCase> cases = ParseCases(options);
   const std::vector<Contender> contenders = LoadContenders(options);
-  OrderedJson document =
-      MakeDocument("ghost.bench/1", contenders.front().described, EchoOptions(options), /*seed=*/42);
-  document["commit"] = GHOST_COMMIT;
-  document["compared_with"] = OrderedJson::array();
-  for (size_t m = 1; m < contenders.size(); ++m) {
-    document["compared_with"].push_back(contenders[m].described);
-  }
+  BenchResult r{.options = options, .commit = GHOST_COMMIT};
+  r.run = {.schema = "ghost.bench/1", .model = contenders.front().identity, .seed = 42};
+  for (size_t m = 1; m < contenders.size(); ++m) r.compared_with.push_back(contenders[m].identity);
   if (options.calibration) {
-    document["anonymous_bytes_before"] = AnonymousRssBytes();
-    document["calibration"] = BenchCalibration(
-        contenders.front().model, {options.methods, options.samples, options.length, options.repeats});
+    r.anonymous_bytes_before = AnonymousRssBytes();
+    r.calibration = BenchCalibration(contenders.front().model,
+                                     {options.methods, options.samples, options.length, options.repeats});
   } else {
-    RunCases(options, cases, contenders, document);
+    r.speed = RunCases(options, cases, contenders);
   }
-  FinishDocument(document, timer);
-  if (!options.output.empty()) WriteFileAtomically(options.output, document.dump(2) + "\n");
-  return document;
+  FinishRun(timer, r.run);
+  if (!options.output.empty()) WriteFileAtomically(options.output, DumpDocument(ToJson(r)));
+  return r;
+}
+
+OrderedJson ToJson(const BenchResult& r) {
+  OrderedJson d = BeginDocument(r.run, EchoOptions(r.options));
+  d["commit"] = r.commit;
+  d["compared_with"] = OrderedJson::array();
+  for (const ModelIdentity& other : r.compared_with) d["compared_with"].push_back(ToJson(other));
+  if (r.speed) {
+    d["limits"] = LimitsJson(*r.speed);
+    d["rows"] = OrderedJson::array();
+    for (const MeasuredCase& row : r.speed->rows) d["rows"].push_back(ToJson(row));
+    d["skipped"] = OrderedJson::array();
+    for (const SkippedCase& skip : r.speed->skipped) {
+      d["skipped"].push_back({{"phase", NameOf(skip.phase)}, {"batch", skip.batch}, {"reason", skip.reason}});
+    }
+  } else {
+    d["anonymous_bytes_before"] = r.anonymous_bytes_before;
+    d["calibration"] = OrderedJson::array();
+    for (const CalibrationCost& row : r.calibration) d["calibration"].push_back(ToJson(row));
+  }
+  EndDocument(r.run, d);
+  return d;
 }
 
 }  // namespace ghost

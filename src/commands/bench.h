@@ -3,9 +3,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "bench/model_bench.h"
+#include "commands/bench_calibration.h"
+#include "commands/document.h"
 #include "commands/options.h"
 
 namespace ghost {
@@ -55,6 +59,39 @@ struct BenchOptions {
   }
 };
 
-OrderedJson Bench(const BenchOptions& options);
+// A case measured on one of the models.
+struct MeasuredCase {
+  size_t model = 0;  // 0: the first, else a place in `compared_with` plus one
+  BenchRow row;
+  LimitShares shares;
+};
+
+// A case that does not fit into memory.
+struct SkippedCase {
+  Phase phase;
+  int64_t batch = 0;
+  std::string reason;
+};
+
+// What was measured of prefill and decoding, and what the machine can do.
+struct SpeedResult {
+  std::string cpu;
+  MachineLimits limits;
+  std::vector<MeasuredCase> rows;
+  std::vector<SkippedCase> skipped;
+};
+
+struct BenchResult {
+  BenchOptions options;
+  RunRecord run;
+  std::string commit;  // of this program
+  std::vector<ModelIdentity> compared_with;
+  std::optional<SpeedResult> speed;  // or, with --calibration, the cost of pruning
+  int64_t anonymous_bytes_before = 0;
+  std::vector<CalibrationCost> calibration;
+};
+
+BenchResult Bench(const BenchOptions& options);
+OrderedJson ToJson(const BenchResult& result);
 
 }  // namespace ghost

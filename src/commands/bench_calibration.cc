@@ -78,7 +78,7 @@ std::vector<Contestant> MakeContestants(const Model& model, const Samples& sampl
 
 }  // namespace
 
-OrderedJson BenchCalibration(const Model& model, const CalibrationBench& what) {
+std::vector<CalibrationCost> BenchCalibration(const Model& model, const CalibrationBench& what) {
   if (what.samples < 1 || what.length < 2 || what.samples * what.length > (int64_t{1} << 31)) {
     throw Error(ErrorKind::kUsage, "bad size of the calibration set",
                 {.expected = "at least 1 sample of 2 tokens",
@@ -100,18 +100,17 @@ OrderedJson BenchCalibration(const Model& model, const CalibrationBench& what) {
       progress.Update(++done, total);
     }
   }
-  OrderedJson rows = OrderedJson::array();
+  std::vector<CalibrationCost> rows;
   const double forward = contestants.front().timings.Best();
   const auto tokens = static_cast<double>(what.samples * what.length);
   for (const Contestant& contestant : contestants) {
     const double best = contestant.timings.Best();
-    rows.push_back(
-        {{"method", contestant.name},
-         {"seconds", contestant.timings.seconds},
-         {"seconds_best", best},
-         {"tokens_per_second", contestant.reads_tokens ? OrderedJson(tokens / best) : OrderedJson(nullptr)},
-         {"times_forward", best / forward},
-         {"peak_anonymous_bytes", contestant.peak_bytes}});
+    rows.push_back({.method = contestant.name,
+                    .seconds = contestant.timings.seconds,
+                    .seconds_best = best,
+                    .times_forward = best / forward,
+                    .peak_anonymous_bytes = contestant.peak_bytes});
+    if (contestant.reads_tokens) rows.back().tokens_per_second = tokens / best;
   }
   return rows;
 }

@@ -2,9 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <vector>
 
-#include "base/json.h"
 #include "model/model.h"
 
 namespace ghost {
@@ -16,10 +17,18 @@ struct CalibrationBench {
   int repeats = 1;
 };
 
-// One row per method, the forward pass first: seconds of every repeat, tokens per second, times the forward
-// pass (best against best; layers only, without the head, which GHOST does not need), peak of anonymous
-// memory. Within a repeat all take turns, so that a busy moment of the machine hits all of them. Nothing is
-// written.
-OrderedJson BenchCalibration(const Model& model, const CalibrationBench& what);
+// What one method took, or the forward pass.
+struct CalibrationCost {
+  std::string method;
+  std::vector<double> seconds;              // of every repeat
+  double seconds_best = 0.0;                // the shortest of them
+  std::optional<double> tokens_per_second;  // nothing for methods that read no tokens
+  double times_forward = 0.0;               // best against the best of the forward pass
+  int64_t peak_anonymous_bytes = 0;
+};
+
+// One row per method, the forward pass first (layers only, without the head, which GHOST does not need).
+// Within a repeat all take turns, so that a busy moment of the machine hits all of them. Nothing is written.
+std::vector<CalibrationCost> BenchCalibration(const Model& model, const CalibrationBench& what);
 
 }  // namespace ghost

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <cstdio>
 #include <filesystem>
 
 #include "base/atomic_directory.h"
@@ -11,7 +10,6 @@
 #include "base/file.h"
 #include "base/file_name.h"
 #include "base/json_edit.h"
-#include "commands/document.h"
 #include "commands/gguf_tokenizer.h"
 #include "commands/model_source.h"
 #include "io/gguf_writer.h"
@@ -208,7 +206,7 @@ void CopyCompanions(Job& job, const std::string& to) {
     WriteFileAtomically(to + "/tokenizer.json", ReadFile(job.options.tokenizer, kMaxTokenizerFileBytes));
   if (!FileExists(to + "/tokenizer.json")) {
     job.warnings.push_back(
-        job.source.gguf ? "no tokenizer.json: the vocabulary inside a GGUF file is not turned into one; "
+        job.source.gguf ? "no tokenizer.json: the vocabulary inside a GGUF file is not converted to one; "
                           "give the model's own with --tokenizer PATH"
                         : "no tokenizer.json beside the model; give one with --tokenizer PATH");
   }
@@ -226,8 +224,7 @@ std::string WriteHuggingFace(Job& job) {
   if (config.layout != Layout::kHuggingFace && config.blocks.front().num_groups() > 1) {
     job.warnings.push_back(
         "the model has more than one group: transformers normalises over the full width, not per group as "
-        "the "
-        "source's own code, and will give other numbers");
+        "the source's own code, and will give other numbers");
   }
   directory.Commit();
   return job.options.output + "/model.safetensors";
@@ -235,7 +232,7 @@ std::string WriteHuggingFace(Job& job) {
 
 }  // namespace
 
-OrderedJson Convert(const ConvertOptions& options) {
+ConvertResult Convert(const ConvertOptions& options) {
   const Timer timer;
   const Format format = ParseFormat(options);
   const std::optional<DType> dtype = ParseDType(options, format);
@@ -253,23 +250,27 @@ OrderedJson Convert(const ConvertOptions& options) {
   const ModelWeights weights = BindWeights(source.tensors, source.config, source.weights);
   Job job{source, weights, options, dtype, {}};
   const std::string written = format == Format::kGguf ? WriteGguf(job) : WriteHuggingFace(job);
-  for (const std::string& warning : job.warnings)
-    std::fprintf(stderr, "ghost: warning: %s\n", warning.c_str());
+  ConvertResult r{.options = options, .warnings = job.warnings};
+  r.run = {.schema = "ghost.convert/1", .model = IdentifyModel(source)};
+  r.format = format == Format::kGguf ? "gguf" : "huggingface";
+  r.matrix_dtype = NameOf(job.matrix_type());
+  for (const auto& [name, stored] : source.tensors.tensors)
+    r.bytes_before += static_cast<int64_t>(stored.tensor.num_bytes());
+  r.bytes_after = static_cast<int64_t>(std::filesystem::file_size(written));
+  FinishRun(timer, r.run);
+  return r;
+}
 
-  OrderedJson document = MakeDocument("ghost.convert/1", DescribeModel(source), EchoOptions(options));
-  document["output"] = options.output;
-  document["format"] = format == Format::kGguf ? "gguf" : "huggingface";
-  document["matrix_dtype"] = NameOf(job.matrix_type());
-  document["bytes_before"] = [&] {
-    int64_t bytes = 0;
-    for (const auto& [name, stored] : source.tensors.tensors)
-      bytes += static_cast<int64_t>(stored.tensor.num_bytes());
-    return bytes;
-  }();
-  document["bytes_after"] = static_cast<int64_t>(std::filesystem::file_size(written));
-  document["warnings"] = job.warnings;
-  FinishDocument(document, timer);
-  return document;
+OrderedJson ToJson(const ConvertResult& r) {
+  OrderedJson d = BeginDocument(r.run, EchoOptions(r.options));
+  d["output"] = r.options.output;
+  d["format"] = r.format;
+  d["matrix_dtype"] = r.matrix_dtype;
+  d["bytes_before"] = r.bytes_before;
+  d["bytes_after"] = r.bytes_after;
+  d["warnings"] = r.warnings;
+  EndDocument(r.run, d);
+  return d;
 }
 
 }  // namespace ghost

@@ -1,8 +1,11 @@
 // `ghost convert`: the same model in another format or element type, nothing else changed.
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <vector>
 
+#include "commands/document.h"
 #include "commands/options.h"
 
 namespace ghost {
@@ -29,10 +32,20 @@ struct ConvertOptions {
   }
 };
 
-// Hugging Face, original or GGUF in; a Hugging Face directory or one GGUF file out, whole or not at all.
-// --dtype is for the matrices (embedding, projections, head); the small tensors stay as stored, or become F32
-// where the format wants it (GGUF) or with f32. A source in the Hugging Face layout keeps the text of its
-// config.json. What could not be carried over is listed under "warnings" and said on stderr.
-OrderedJson Convert(const ConvertOptions& options);
+struct ConvertResult {
+  ConvertOptions options;
+  RunRecord run;
+  std::string format;        // "gguf" or "huggingface"
+  std::string matrix_dtype;  // of most matrices
+  int64_t bytes_before = 0, bytes_after = 0;
+  std::vector<std::string> warnings;  // what could not be carried over
+};
+
+// Reads Hugging Face, original and GGUF checkpoints; writes a Hugging Face directory or one GGUF file, whole
+// or not at all. --dtype is for the matrices (embedding, projections, head); the small tensors stay as stored,
+// or become F32 where the format wants it (GGUF) or with f32. A source in the Hugging Face layout keeps the
+// text of its config.json.
+ConvertResult Convert(const ConvertOptions& options);
+OrderedJson ToJson(const ConvertResult& result);
 
 }  // namespace ghost

@@ -6,15 +6,56 @@
 #include "base/threads.h"
 
 namespace ghost {
+namespace {
+
+OrderedJson TextOrNull(const std::string& text) {
+  return text.empty() ? OrderedJson(nullptr) : OrderedJson(text);
+}
+
+}  // namespace
 
 std::string GhostVersion() { return GHOST_VERSION; }
 
-OrderedJson DescribeModel(const Checkpoint& checkpoint) {
-  return {{"path", checkpoint.path},
-          {"family", NameOf(checkpoint.config.family)},
-          {"layout", NameOf(checkpoint.config.layout)},
-          {"content_hash", ContentHash(checkpoint.tensors)}};
+ModelIdentity IdentifyModel(const Checkpoint& checkpoint) {
+  return {checkpoint.path, std::string(NameOf(checkpoint.config.family)),
+          std::string(NameOf(checkpoint.config.layout)), ContentHash(checkpoint.tensors)};
 }
+
+OrderedJson ToJson(const ModelIdentity& model) {
+  return {{"path", model.path},
+          {"family", model.family},
+          {"layout", TextOrNull(model.layout)},
+          {"content_hash", TextOrNull(model.content_hash)}};
+}
+
+void FinishRun(const Timer& timer, RunRecord& run) {
+  run.threads = NumThreads();
+  run.wall_seconds = timer.Seconds();
+  run.peak_rss_bytes = PeakRssBytes();
+  run.anonymous_rss_bytes = AnonymousRssBytes();
+}
+
+OrderedJson BeginDocument(const RunRecord& run, OrderedJson options) {
+  return MakeDocument(run.schema, run.model ? ToJson(*run.model) : OrderedJson(nullptr), std::move(options),
+                      run.seed ? OrderedJson(*run.seed) : OrderedJson(nullptr));
+}
+
+void EndDocument(const RunRecord& run, OrderedJson& document) {
+  document["threads"] = run.threads;
+  document["wall_seconds"] = run.wall_seconds;
+  document["peak_rss_bytes"] = run.peak_rss_bytes;
+  document["anonymous_rss_bytes"] = run.anonymous_rss_bytes;
+}
+
+OrderedJson OrNull(const std::optional<double>& value) {
+  return value ? OrderedJson(*value) : OrderedJson(nullptr);
+}
+
+std::string DumpDocument(const OrderedJson& document) {
+  return document.dump(2, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
+}
+
+OrderedJson DescribeModel(const Checkpoint& checkpoint) { return ToJson(IdentifyModel(checkpoint)); }
 
 OrderedJson MakeDocument(const std::string& schema, OrderedJson model, OrderedJson options,
                          OrderedJson seed) {
@@ -26,10 +67,9 @@ OrderedJson MakeDocument(const std::string& schema, OrderedJson model, OrderedJs
 }
 
 void FinishDocument(OrderedJson& document, const Timer& timer) {
-  document["threads"] = NumThreads();
-  document["wall_seconds"] = timer.Seconds();
-  document["peak_rss_bytes"] = PeakRssBytes();
-  document["anonymous_rss_bytes"] = AnonymousRssBytes();
+  RunRecord run;
+  FinishRun(timer, run);
+  EndDocument(run, document);
 }
 
 }  // namespace ghost

@@ -1,6 +1,11 @@
-// The result document every verb can print: the common head, then what the verb found.
+// What the result of every verb says of its run, and how it becomes the head and the tail of a JSON document.
+//
+// A command returns a struct of its own: its options, a RunRecord, and what it found. ToJson(result),
+// declared beside the struct, makes the document of it; nothing reads values back from JSON.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 
 #include "base/json.h"
@@ -11,16 +16,45 @@ namespace ghost {
 
 std::string GhostVersion();
 
-// {"path", "family", "layout", "content_hash"}
-OrderedJson DescribeModel(const Checkpoint& checkpoint);
+// Which model a result is about.
+struct ModelIdentity {
+  std::string path;
+  std::string family;
+  std::string layout;        // empty: the weights are not from a file
+  std::string content_hash;  // likewise
+};
+ModelIdentity IdentifyModel(const Checkpoint& checkpoint);
+OrderedJson ToJson(const ModelIdentity& model);
 
-// schema ("ghost.inspect/1"), ghost_version, model (null for verbs without one), options, seed. Seed is null
-// where chance has no part.
+struct RunRecord {
+  std::string schema;                  // "ghost.inspect/1"
+  std::optional<ModelIdentity> model;  // nothing for verbs without one
+  std::optional<uint64_t> seed;        // nothing where chance has no part
+  int threads = 0;
+  double wall_seconds = 0.0;
+  int64_t peak_rss_bytes = 0;       // mapped files included
+  int64_t anonymous_rss_bytes = 0;  // without them, at the end
+};
+
+// Fills in what a run took; called when all work is done.
+void FinishRun(const Timer& timer, RunRecord& run);
+
+// schema, ghost_version, model, options, seed; null for what there is not.
+OrderedJson BeginDocument(const RunRecord& run, OrderedJson options);
+// threads, wall_seconds, peak_rss_bytes, anonymous_rss_bytes.
+void EndDocument(const RunRecord& run, OrderedJson& document);
+
+// A number, or null where there is none.
+OrderedJson OrNull(const std::optional<double>& value);
+
+// The text of a document. Bytes that are not UTF-8 are replaced, e.g. half a character at the end of a
+// generated text.
+std::string DumpDocument(const OrderedJson& document);
+
+// For commands that build their document directly: the same head and tail.
+OrderedJson DescribeModel(const Checkpoint& checkpoint);
 OrderedJson MakeDocument(const std::string& schema, OrderedJson model, OrderedJson options,
                          OrderedJson seed = nullptr);
-
-// Adds threads, wall_seconds, peak_rss_bytes (mapped files included) and anonymous_rss_bytes (without them,
-// at the end).
 void FinishDocument(OrderedJson& document, const Timer& timer);
 
 }  // namespace ghost

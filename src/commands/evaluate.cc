@@ -9,7 +9,7 @@
 #include "base/file.h"
 #include "base/progress.h"
 #include "commands/calibration_source.h"
-#include "commands/document.h"
+#include "commands/eval_result.h"
 #include "commands/evaluate_tasks.h"
 #include "commands/model_source.h"
 #include "commands/recall.h"
@@ -54,7 +54,7 @@ Stream LoadStream(const EvalOptions& options, const LoadedModel& loaded) {
   return stream;
 }
 
-OrderedJson EvaluatePerplexity(const EvalOptions& options, const LoadedModel& loaded) {
+PerplexityOutcome EvaluatePerplexity(const EvalOptions& options, const LoadedModel& loaded) {
   PerplexityOptions perplexity;
   perplexity.variant = PerplexityVariantFromName(options.variant);
   const Stream stream = LoadStream(options, loaded);
@@ -76,30 +76,34 @@ OrderedJson EvaluatePerplexity(const EvalOptions& options, const LoadedModel& lo
   const double tokens_per_byte =
       bytes_known ? static_cast<double>(stream.ids.size()) / static_cast<double>(stream.text_bytes) : 0;
   const auto per_byte = [&](double per_token) {
-    return bytes_known ? OrderedJson(per_token * tokens_per_byte) : OrderedJson(nullptr);
+    return bytes_known ? std::optional(per_token * tokens_per_byte) : std::nullopt;
   };
-  return {{"task", "perplexity"},
-          {"variant", NameOf(perplexity.variant)},
-          {"join", options.input.empty() ? OrderedJson(options.join) : OrderedJson(nullptr)},
-          {"perplexity", result.perplexity},
-          {"perplexity_stderr", result.perplexity * result.standard_error},  // delta method
-          {"nll_per_token", result.nll},
-          {"nll_per_token_stderr", result.standard_error},
-          {"bits_per_byte", per_byte(bits_per_token)},
-          {"bits_per_byte_stderr", per_byte(result.standard_error / std::numbers::ln2)},
-          {"max_length", perplexity.length},
-          {"windows", result.windows},
-          {"tokens_total", stream.ids.size()},
-          {"tokens_scored", result.scored},
-          {"text_bytes", stream.text_bytes}};
+  PerplexityOutcome r{.variant = std::string(NameOf(perplexity.variant))};
+  if (options.input.empty()) r.join = options.join;
+  const double delta_error = result.perplexity * result.standard_error;  // delta method
+  r.metrics = {
+      {"perplexity", result.perplexity, delta_error},
+      {"nll_per_token", result.nll, result.standard_error},
+      {"bits_per_byte", per_byte(bits_per_token), per_byte(result.standard_error / std::numbers::ln2)}};
+  r.max_length = perplexity.length;
+  r.windows = result.windows;
+  r.tokens_total = static_cast<int64_t>(stream.ids.size());
+  r.tokens_scored = result.scored;
+  r.text_bytes = stream.text_bytes;
+  return r;
 }
 
 // Tasks besides the harness's: a name and a function; new ones are one line here.
 struct OwnTask {
   std::string_view name;
-  OrderedJson (*run)(const EvalOptions&, const LoadedModel&);
+  void (*run)(const EvalOptions&, const LoadedModel&, std::vector<TaskOutcome>& results);
 };
-constexpr OwnTask kOwnTasks[] = {{"perplexity", EvaluatePerplexity}, {"recall", EvaluateRecall}};
+template <auto Measure>
+void RunOwnTask(const EvalOptions& options, const LoadedModel& loaded, std::vector<TaskOutcome>& results) {
+  results.emplace_back(Measure(options, loaded));
+}
+constexpr OwnTask kOwnTasks[] = {{"perplexity", RunOwnTask<EvaluatePerplexity>},
+                                 {"recall", RunOwnTask<EvaluateRecall>}};
 
 const OwnTask* FindOwnTask(std::string_view name) {
   for (const OwnTask& task : kOwnTasks) {
@@ -128,7 +132,7 @@ std::vector<std::string> TaskNames(const EvalOptions& options) {
 }
 
 // What pruning left beside the weights, so that a result says which model it is of.
-OrderedJson PruningRecord(const Checkpoint& checkpoint) {
+OrderedJson LoadPruningRecord(const Checkpoint& checkpoint) {
   const std::string file = checkpoint.path + "/" + kGhostFile;
   if (!FileExists(file)) return nullptr;
   const Json ghost = LoadJson(file);
@@ -146,38 +150,37 @@ void WriteSamples(const std::string& task, const std::vector<OrderedJson>& sampl
 
 }  // namespace
 
-OrderedJson Evaluate(const EvalOptions& options) {
+EvalResult Evaluate(const EvalOptions& options) {
   const Timer timer;
   const std::vector<std::string> names = TaskNames(options);
-  // Opened first: a folder that is not there should not be noticed after hours.
+  // Opened first: a missing folder should not be noticed after hours.
   std::optional<AtomicFile> output, log;
   if (!options.output.empty()) output.emplace(options.output);
   if (!options.log_samples.empty()) log.emplace(options.log_samples);
   const LoadedModel loaded = LoadModel(options.model);
-  OrderedJson document = MakeDocument("ghost.eval/1", DescribeModel(loaded.checkpoint), EchoOptions(options));
-  document["dtype"] = NameOf(loaded.model.weights().embedding.dtype());
-  document["state_bytes_per_sequence"] = SsmStateBytes(loaded.model.config());
-  document["pruning"] = PruningRecord(loaded.checkpoint);
-
-  document["results"] = OrderedJson::array();
+  EvalResult r{.options = options};
+  r.run = {.schema = "ghost.eval/1", .model = IdentifyModel(loaded.checkpoint)};
+  r.dtype = NameOf(loaded.model.weights().embedding.dtype());
+  r.state_bytes_per_sequence = SsmStateBytes(loaded.model.config());
+  r.pruning = LoadPruningRecord(loaded.checkpoint);
   std::optional<TaskRunner> runner;  // made when the first task asks for it
   for (const std::string& name : names) {
     if (const OwnTask* own = FindOwnTask(name)) {
-      document["results"].push_back(own->run(options, loaded));
+      own->run(options, loaded, r.results);
       continue;
     }
     if (!runner) runner.emplace(options, loaded);
     TaskRecord record = runner->Run(*FindTask(name));
-    document["results"].push_back(std::move(record.described));
+    r.results.emplace_back(std::move(record.outcome));
     if (log) WriteSamples(name, record.samples, *log);
   }
-  FinishDocument(document, timer);
+  FinishRun(timer, r.run);
   if (log) log->Commit();
   if (output) {
-    output->Write(document.dump(2, ' ', false, OrderedJson::error_handler_t::replace) + "\n");
+    output->Write(DumpDocument(ToJson(r)));
     output->Commit();
   }
-  return document;
+  return r;
 }
 
 }  // namespace ghost

@@ -57,7 +57,7 @@ struct EvalOptions {
     visit(stride, OptionInfo{"stride", "of perplexity: tokens between windows of the strided variant"});
     visit(bos, OptionInfo{"bos", "start texts with BOS: none, auto (what the tokenizer says) or always"});
     visit(prefix_token,
-          OptionInfo{"prefix-token", "id that stands for an empty context; -1 = BOS, else end-of-text"});
+          OptionInfo{"prefix-token", "id of the token for an empty context; -1 = BOS, else end-of-text"});
     visit(batch,
           OptionInfo{"batch", "most sequences of a pass; 0 = as many as have states of 512 MiB together"});
     visit(no_sharing, OptionInfo{"no-sharing", "run every request from its first token; for comparison"});
@@ -75,6 +75,7 @@ struct EvalOptions {
   }
 };
 
-OrderedJson Evaluate(const EvalOptions& options);
+struct EvalResult;  // eval_result.h
+EvalResult Evaluate(const EvalOptions& options);
 
 }  // namespace ghost

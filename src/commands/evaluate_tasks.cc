@@ -18,31 +18,22 @@ void CheckRange(const char* flag, double value, double low, double high) {
                .actual = std::to_string(value)});
 }
 
-OrderedJson OrNull(double value) { return std::isnan(value) ? OrderedJson(nullptr) : OrderedJson(value); }
-
 TaskOptions ToTaskOptions(const EvalOptions& options, const Task& task) {
   TaskOptions out;
   out.limit = options.limit;
   out.shots = task.max_shots > 0 ? options.shots : 0;
   out.log_samples = !options.log_samples.empty();
-  out.allow_code_execution = options.allow_code_execution;
+  out.why_not_run = options.allow_code_execution ? "" : "--allow-code-execution was not given";
   out.code_seconds = options.code_timeout;
   out.programs = options.programs;
   out.force = options.force;
   return out;
 }
 
-OrderedJson DescribeSpeed(const RequestCounts& before, const RequestCounts& after, int64_t tokens_run,
-                          double seconds) {
-  const int64_t requests = after.requests - before.requests;
-  const int64_t input = after.input_tokens - before.input_tokens;
-  return {{"requests", requests},
-          {"input_tokens", input},  // of all requests, each from its first token
-          {"scored_tokens", after.scored_tokens - before.scored_tokens},
-          {"tokens_run", tokens_run},  // through the model: less where requests share beginnings
-          {"seconds", seconds},
-          {"requests_per_second", static_cast<double>(requests) / seconds},
-          {"tokens_per_second", static_cast<double>(input) / seconds}};
+RequestCounts Difference(const RequestCounts& after, const RequestCounts& before) {
+  return {.requests = after.requests - before.requests,
+          .input_tokens = after.input_tokens - before.input_tokens,
+          .scored_tokens = after.scored_tokens - before.scored_tokens};
 }
 
 Tokenizer LoadMatchingTokenizer(const EvalOptions& options, const LoadedModel& loaded) {
@@ -51,21 +42,18 @@ Tokenizer LoadMatchingTokenizer(const EvalOptions& options, const LoadedModel& l
   return tokenizer;
 }
 
-OrderedJson Describe(const Task& task, const TaskResult& result, const std::string& file, int shots) {
-  OrderedJson out = {{"task", task.name}, {"version", task.version}, {"num_fewshot", shots}};
+HarnessOutcome OutcomeOf(const Task& task, const TaskResult& result) {
+  HarnessOutcome out{.task = std::string(task.name), .version = task.version};
   for (const Metric& metric : result.metrics) {
-    out[metric.name] = OrNull(metric.estimate.value);
-    out[metric.name + "_stderr"] =
-        metric.estimate.standard_error ? OrderedJson(*metric.estimate.standard_error) : OrderedJson(nullptr);
+    const double value = metric.estimate.value;
+    out.metrics.push_back({metric.name, std::isnan(value) ? std::nullopt : std::optional(value),
+                           metric.estimate.standard_error});
   }
-  out["file"] = file;
-  out["documents"] = result.documents;
-  out["documents_in_file"] = result.documents_in_file;
-  if (result.documents_in_file != task.num_documents) {
-    out["warning"] = "the published split has " + std::to_string(task.num_documents) +
-                     " documents, this file " + std::to_string(result.documents_in_file);
-  }
-  out.update(result.details);
+  out.documents = result.documents;
+  out.documents_in_file = result.documents_in_file;
+  out.published_documents = task.num_documents;
+  out.details = result.details;
+  out.execution = result.execution;
   return out;
 }
 
@@ -102,15 +90,18 @@ TaskRecord TaskRunner::Run(const Task& task) {
   const Timer timer;
   TaskResult result = task.run(model_, file, task_options);
   const double seconds = timer.Seconds();
-  TaskRecord record{Describe(task, result, file, task_options.shots), std::move(result.samples)};
-  record.described["max_length"] = model_.rules().max_length;
-  record.described["bos"] = options_.bos;
-  record.described["prefix_token"] = model_.rules().prefix_token;
-  record.described["sharing"] = !options_.no_sharing;
-  record.described["batch"] = runner_.batch();
-  record.described["documents_per_second"] = static_cast<double>(result.documents) / seconds;
-  record.described.update(DescribeSpeed(before, model_.counts(), runner_.tokens_run() - run_before, seconds));
-  return record;
+  HarnessOutcome out = OutcomeOf(task, result);
+  out.shots = task_options.shots;
+  out.file = file;
+  out.max_length = model_.rules().max_length;
+  out.bos = options_.bos;
+  out.prefix_token = model_.rules().prefix_token;
+  out.sharing = !options_.no_sharing;
+  out.batch = runner_.batch();
+  out.counts = Difference(model_.counts(), before);
+  out.tokens_run = runner_.tokens_run() - run_before;
+  out.seconds = seconds;
+  return {std::move(out), std::move(result.samples)};
 }
 
 }  // namespace ghost

@@ -1,9 +1,9 @@
-// Runs the harness's tasks on a loaded model and describes what they gave.
+// Runs the harness's tasks on a loaded model and collects what they give.
 #pragma once
 
 #include <vector>
 
-#include "commands/evaluate.h"
+#include "commands/eval_result.h"
 #include "commands/model_source.h"
 #include "eval/language_model.h"
 #include "eval/runner_model.h"
@@ -13,11 +13,11 @@ namespace ghost {
 
 // What one task gave, and its log with --log-samples.
 struct TaskRecord {
-  OrderedJson described;
+  HarnessOutcome outcome;
   std::vector<OrderedJson> samples;
 };
 
-// Checks what can be checked before a model is loaded: values of flags, and that the documents are there.
+// Checks what can be checked before a model is loaded: values of flags, and that the documents exist.
 void CheckTaskOptions(const EvalOptions& options, const Task& task);
 
 // Runs one task after the other on one model; `loaded` must outlive it.
@@ -26,7 +26,6 @@ class TaskRunner {
   TaskRunner(const EvalOptions& options, const LoadedModel& loaded);
   TaskRunner(const TaskRunner&) = delete;
   TaskRunner& operator=(const TaskRunner&) = delete;
-  // Every metric stands under the harness's name, with NAME_stderr beside it (null: none).
   TaskRecord Run(const Task& task);
 
  private:

@@ -8,7 +8,6 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/progress.h"
-#include "commands/document.h"
 #include "commands/model_source.h"
 #include "commands/token_input.h"
 #include "io/safetensors.h"
@@ -66,7 +65,7 @@ Tensor CollectStates(const std::vector<SequenceState>& states, const BlockDims& 
 
 }  // namespace
 
-OrderedJson Forward(const ForwardOptions& options) {
+ForwardResult Forward(const ForwardOptions& options) {
   const Timer timer;
   if (!options.force && FileExists(options.output)) {
     throw Error(ErrorKind::kCannotCreate, "output exists already",
@@ -120,14 +119,20 @@ OrderedJson Forward(const ForwardOptions& options) {
   }
   SaveSafetensors(options.output, tensors, {{"format", "pt"}});
 
-  OrderedJson document =
-      MakeDocument("ghost.forward/1", DescribeModel(loaded.checkpoint), EchoOptions(options));
-  document["output"] = options.output;
-  document["sequences"] = B;
-  document["length"] = L;
-  FinishDocument(document, timer);
-  document["tokens_per_second"] = static_cast<double>(B * L) / document["wall_seconds"].get<double>();
-  return document;
+  ForwardResult r{.options = options, .sequences = B, .length = L};
+  r.run = {.schema = "ghost.forward/1", .model = IdentifyModel(loaded.checkpoint)};
+  FinishRun(timer, r.run);
+  return r;
+}
+
+OrderedJson ToJson(const ForwardResult& r) {
+  OrderedJson d = BeginDocument(r.run, EchoOptions(r.options));
+  d["output"] = r.options.output;
+  d["sequences"] = r.sequences;
+  d["length"] = r.length;
+  EndDocument(r.run, d);
+  d["tokens_per_second"] = r.tokens_per_second();
+  return d;
 }
 
 }  // namespace ghost

@@ -1,8 +1,10 @@
 // `ghost forward`: raw results of a model for given token ids, for scripts and debugging.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
+#include "commands/document.h"
 #include "commands/options.h"
 
 namespace ghost {
@@ -29,6 +31,14 @@ struct ForwardOptions {
   }
 };
 
-OrderedJson Forward(const ForwardOptions& options);
+struct ForwardResult {
+  ForwardOptions options;
+  RunRecord run;
+  int64_t sequences = 0, length = 0;
+  double tokens_per_second() const { return static_cast<double>(sequences * length) / run.wall_seconds; }
+};
+
+ForwardResult Forward(const ForwardOptions& options);
+OrderedJson ToJson(const ForwardResult& result);
 
 }  // namespace ghost

@@ -4,7 +4,6 @@
 
 #include "base/error.h"
 #include "base/interrupt.h"
-#include "commands/document.h"
 #include "commands/model_source.h"
 #include "model/runner.h"
 #include "model/sampler.h"
@@ -32,7 +31,7 @@ int32_t FirstToken(const Tokenizer& tokenizer) {
 
 }  // namespace
 
-OrderedJson Generate(const GenerateOptions& options, const std::function<void(const std::string&)>& emit) {
+GenerateResult Generate(const GenerateOptions& options, const std::function<void(const std::string&)>& emit) {
   const Timer timer;
   CheckOptions(options);
   const LoadedModel loaded = LoadModel(options.model);
@@ -46,11 +45,11 @@ OrderedJson Generate(const GenerateOptions& options, const std::function<void(co
   SequenceState state(config);
   Sampler sampler({options.temperature, options.top_p, options.seed});
   StreamDecoder decoder(tokenizer);
-  std::vector<int32_t> ids;
-  std::string text;
-  std::string stop = "max-tokens";
+  GenerateResult r{.options = options};
+  r.run = {.schema = "ghost.generate/1", .model = IdentifyModel(loaded.checkpoint), .seed = options.seed};
+  r.stopped_by = "max-tokens";
   const auto show = [&](const std::string& piece) {
-    text += piece;
+    r.text += piece;
     if (emit && !piece.empty()) emit(piece);
   };
 
@@ -58,31 +57,37 @@ OrderedJson Generate(const GenerateOptions& options, const std::function<void(co
   std::span<const float> logits = runner.PrefillLogits(prompt, state);
   const double prefill_seconds = phase.Seconds();
   phase.Restart();
-  while (static_cast<int>(ids.size()) < options.max_tokens) {
+  while (static_cast<int>(r.ids.size()) < options.max_tokens) {
     ThrowIfInterrupted();
     const int32_t id = sampler.Sample(logits, std::min(config.vocab_size, tokenizer.vocab_size()));
     if (id == tokenizer.eos_id() && !options.ignore_eos) {
-      stop = "end-of-text";
+      r.stopped_by = "end-of-text";
       break;
     }
-    ids.push_back(id);
+    r.ids.push_back(id);
     show(decoder.Push(id));
-    if (static_cast<int>(ids.size()) < options.max_tokens)
-      logits = runner.PrefillLogits({&ids.back(), 1}, state);
+    if (static_cast<int>(r.ids.size()) < options.max_tokens)
+      logits = runner.PrefillLogits({&r.ids.back(), 1}, state);
   }
   show(decoder.Finish());
   const double decode_seconds = phase.Seconds();
+  r.prefill_tokens_per_second = static_cast<double>(prompt.size()) / prefill_seconds;
+  r.decode_tokens_per_second = r.ids.empty() ? 0.0 : static_cast<double>(r.ids.size()) / decode_seconds;
+  r.prompt_ids = std::move(prompt);
+  FinishRun(timer, r.run);
+  return r;
+}
 
-  OrderedJson document =
-      MakeDocument("ghost.generate/1", DescribeModel(loaded.checkpoint), EchoOptions(options), options.seed);
-  document["prompt_ids"] = prompt;
-  document["ids"] = ids;
-  document["text"] = text;
-  document["stopped_by"] = stop;
-  document["prefill_tokens_per_second"] = static_cast<double>(prompt.size()) / prefill_seconds;
-  document["decode_tokens_per_second"] = ids.empty() ? 0.0 : static_cast<double>(ids.size()) / decode_seconds;
-  FinishDocument(document, timer);
-  return document;
+OrderedJson ToJson(const GenerateResult& r) {
+  OrderedJson d = BeginDocument(r.run, EchoOptions(r.options));
+  d["prompt_ids"] = r.prompt_ids;
+  d["ids"] = r.ids;
+  d["text"] = r.text;
+  d["stopped_by"] = r.stopped_by;
+  d["prefill_tokens_per_second"] = r.prefill_tokens_per_second;
+  d["decode_tokens_per_second"] = r.decode_tokens_per_second;
+  EndDocument(r.run, d);
+  return d;
 }
 
 }  // namespace ghost

@@ -4,7 +4,9 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <vector>
 
+#include "commands/document.h"
 #include "commands/options.h"
 
 namespace ghost {
@@ -23,18 +25,28 @@ struct GenerateOptions {
   template <class Visit>
   void ForEach(Visit&& visit) {
     model.ForEach(visit);
-    visit(prompt, OptionInfo{"prompt", "text to go on from; empty starts from the model's first token"});
+    visit(prompt, OptionInfo{"prompt", "text to continue; empty starts from the model's first token"});
     visit(max_tokens, OptionInfo{"max-tokens", "how many tokens to generate at most"});
     visit(temperature, OptionInfo{"temperature", "0 = greedy; higher is more random"});
     visit(top_p, OptionInfo{"top-p", "sample from the most likely tokens that make up this probability"});
     visit(seed, OptionInfo{"seed", "of the random choice"});
     visit(tokenizer, OptionInfo{"tokenizer", "tokenizer.json, when the checkpoint has none"});
-    visit(ignore_eos, OptionInfo{"ignore-eos", "go on after the end-of-text token"});
+    visit(ignore_eos, OptionInfo{"ignore-eos", "continue after the end-of-text token"});
     common.ForEach(visit);
   }
 };
 
-// `emit` gets the text piece by piece, whole characters only. The document holds text, ids and speed.
-OrderedJson Generate(const GenerateOptions& options, const std::function<void(const std::string&)>& emit);
+struct GenerateResult {
+  GenerateOptions options;
+  RunRecord run;
+  std::vector<int32_t> prompt_ids, ids;
+  std::string text;
+  std::string stopped_by;  // "max-tokens" or "end-of-text"
+  double prefill_tokens_per_second = 0.0, decode_tokens_per_second = 0.0;
+};
+
+// `emit`, if any, gets the text piece by piece, whole characters only.
+GenerateResult Generate(const GenerateOptions& options, const std::function<void(const std::string&)>& emit);
+OrderedJson ToJson(const GenerateResult& result);
 
 }  // namespace ghost

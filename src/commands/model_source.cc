@@ -59,7 +59,7 @@ std::string ResolveModelPath(const std::string& argument) {
       models ? std::filesystem::path(models) : executable.parent_path().parent_path() / "models";
   const std::string path = (root / argument).string();
   if (!DirectoryExists(path)) {
-    throw Error(ErrorKind::kNotFound, "the model `" + argument + "` is not there",
+    throw Error(ErrorKind::kNotFound, "the model `" + argument + "` is missing",
                 {.file = path,
                  .hint = "for a directory of that name here say ./" + argument +
                          "; GHOST_MODELS may name the folder of the models"});

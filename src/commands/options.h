@@ -2,6 +2,7 @@
 // one list yields defaults, --help, parsing (cli/bind.h) and the echo in result documents (EchoOptions).
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -51,6 +52,12 @@ struct ModelOptions {
                              "Hugging Face's Zamba2 class say its time_step_min, 0.001"});
   }
 };
+
+// The flag of a setting that a library's error names (ErrorContext::setting): "max_length" is --max-length.
+inline std::string FlagOf(std::string setting) {
+  std::replace(setting.begin(), setting.end(), '_', '-');
+  return "--" + setting;
+}
 
 // The values of all options under their names, for the result document.
 template <class Options>

@@ -93,8 +93,8 @@ Plan MakePlan(const PruneOptions& o, const Method& method, const ModelConfig& co
 }
 
 // Everything the masks depend on; also what a journal must agree with.
-OrderedJson DescribeRun(const PruneOptions& o, const Plan& plan, const OrderedJson& model,
-                        const CalibrationData& data) {
+OrderedJson DescribeRun(const PruneOptions& o, const Method& method, const Plan& plan,
+                        const OrderedJson& model, const CalibrationData& data) {
   if (!o.mask_file.empty()) {
     return {{"model", model["content_hash"]},
             {"method", "mask-file"},
@@ -109,10 +109,14 @@ OrderedJson DescribeRun(const PruneOptions& o, const Plan& plan, const OrderedJs
           {"sparsity", o.sparsity},
           {"pool", plan.selection.pool == PoolScope::kLayer ? "layer" : "group"},
           {"multiple", plan.selection.multiple},
-          {"one_shot", o.one_shot || o.method == "taylor"},
+          {"one_shot", o.one_shot || method.one_shot},
           {"conv_bias", o.keep_conv_bias ? "kept" : "zeroed"},
           {"seed", o.calibration.seed},
-          {"calibration", data.described}};
+          {"calibration", data.described},
+          // What readers of this record want to know of the method without knowing its name.
+          {"seeded_method", method.seeded},
+          {"one_shot_method", method.one_shot},
+          {"squared_scores", method.squared_scores}};
 }
 
 std::vector<std::vector<double>> TaylorScoresOf(const PruneOptions& o, const Model& model,
@@ -198,7 +202,7 @@ OrderedJson Prune(const PruneOptions& options) {
   if (!given && method.needs != MethodNeeds::kNothing) data = LoadCalibration(options.calibration, loaded);
 
   const OrderedJson described_model = DescribeModel(loaded.checkpoint);
-  const OrderedJson run = DescribeRun(options, plan, described_model, data);
+  const OrderedJson run = DescribeRun(options, method, plan, described_model, data);
   Journal journal(options.output + ".journal", run);
   const std::vector<LayerOutcome> layers =
       given ? LoadMask(options.mask_file, config)

@@ -6,7 +6,6 @@
 
 #include "base/error.h"
 #include "base/file.h"
-#include "commands/document.h"
 #include "io/safetensors.h"
 #include "model/random_model.h"
 
@@ -19,7 +18,7 @@ DType ParseRandomDType(const std::string& name) {
   throw Error(ErrorKind::kUsage, "bad value of --dtype", {.expected = "f32, f16 or bf16", .actual = name});
 }
 
-OrderedJson MakeRandomCheckpoint(const RandomModelOptions& options) {
+RandomModelResult MakeRandomCheckpoint(const RandomModelOptions& options) {
   namespace fs = std::filesystem;
   const Timer timer;
   const DType dtype = ParseRandomDType(options.dtype);
@@ -44,10 +43,17 @@ OrderedJson MakeRandomCheckpoint(const RandomModelOptions& options) {
     fs::remove_all(making, failed);
     throw;
   }
-  OrderedJson document = MakeDocument("ghost.random-model/1", nullptr, EchoOptions(options), options.seed);
-  document["output"] = options.output;
-  FinishDocument(document, timer);
-  return document;
+  RandomModelResult r{.options = options};
+  r.run = {.schema = "ghost.random-model/1", .seed = options.seed};
+  FinishRun(timer, r.run);
+  return r;
+}
+
+OrderedJson ToJson(const RandomModelResult& r) {
+  OrderedJson d = BeginDocument(r.run, EchoOptions(r.options));
+  d["output"] = r.options.output;
+  EndDocument(r.run, d);
+  return d;
 }
 
 }  // namespace ghost

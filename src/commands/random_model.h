@@ -1,9 +1,9 @@
-// `ghost random-model`: a checkpoint of a released shape with random weights, for trying runtimes and
-// measuring.
+// `ghost random-model`: a checkpoint of a released shape with random weights, to try runtimes and to measure.
 #pragma once
 
 #include <string>
 
+#include "commands/document.h"
 #include "commands/options.h"
 #include "tensor/dtype.h"
 
@@ -29,7 +29,13 @@ struct RandomModelOptions {
   }
 };
 
-OrderedJson MakeRandomCheckpoint(const RandomModelOptions& options);
+struct RandomModelResult {
+  RandomModelOptions options;
+  RunRecord run;
+};
+
+RandomModelResult MakeRandomCheckpoint(const RandomModelOptions& options);
+OrderedJson ToJson(const RandomModelResult& result);
 
 // "f32" -> DType::kF32 and so on; Error(kUsage) for what cannot be generated.
 DType ParseRandomDType(const std::string& name);

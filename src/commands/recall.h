@@ -1,13 +1,12 @@
-// `ghost eval --task recall`: what a model remembers of documents made for that, held-out seeds only.
+// `ghost eval --task recall`: how much a model remembers of generated documents, held-out seeds only.
 #pragma once
 
-#include "base/json.h"
-#include "commands/evaluate.h"
+#include "commands/eval_result.h"
 #include "commands/model_source.h"
 
 namespace ghost {
 
 // Uses `limit` (documents, 0 = 500), `seed` and `tokenizer` of the options.
-OrderedJson EvaluateRecall(const EvalOptions& options, const LoadedModel& loaded);
+RecallOutcome EvaluateRecall(const EvalOptions& options, const LoadedModel& loaded);
 
 }  // namespace ghost

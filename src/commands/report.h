@@ -2,8 +2,11 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
+#include "commands/document.h"
 #include "commands/options.h"
+#include "report/result_files.h"
 
 namespace ghost {
 
@@ -25,7 +28,16 @@ struct ReportOptions {
   }
 };
 
-// Names what was used and what was not. A folder without any result is Error(kNotFound).
-OrderedJson MakeReportPage(const ReportOptions& options);
+struct ReportResult {
+  ReportOptions options;
+  RunRecord run;
+  std::string output;
+  std::vector<std::string> used;
+  std::vector<UnreadFile> unread;
+};
+
+// Error(kNotFound) for a folder without any result.
+ReportResult MakeReportPage(const ReportOptions& options);
+OrderedJson ToJson(const ReportResult& result);
 
 }  // namespace ghost

@@ -1,24 +1,18 @@
 #include "commands/reproduce.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <cmath>
 #include <filesystem>
-#include <functional>
 #include <map>
 #include <set>
 
 #include "base/error.h"
 #include "base/file.h"
 #include "base/file_name.h"
-#include "commands/document.h"
-#include "commands/paper_figures.h"
-#include "commands/paper_results.h"
-#include "report/numbers.h"
-#include "report/paper_figures.h"
-#include "report/paper_table.h"
-#include "report/report.h"
+#include "commands/paper_sources.h"
+#include "paper/draw_figure.h"
+#include "paper/fill_table.h"
+#include "paper/section.h"
+#include "paper/table_text.h"
 
 namespace ghost {
 namespace {
@@ -45,6 +39,16 @@ std::set<std::string> ParseWhat(const std::vector<std::string>& what) {
 std::string SourceOf(const std::string& id) { return id == "F4" ? "T3" : id == "F5" ? "T5" : id; }
 bool IsTable(const std::string& id) { return id.starts_with('T'); }
 
+constexpr uint64_t kSeed = 42;  // of all calibration windows
+
+// The document of one table or figure.
+OrderedJson DocumentOf(const Reproduced& made, const ReproduceOptions& options, Detail detail) {
+  const RunRecord run{.schema = "ghost.reproduce/1", .model = made.model, .seed = kSeed};
+  OrderedJson d = BeginDocument(run, {{"quick", options.quick}, {"seeds", options.seeds}});
+  AddContent(made.paper, detail, d);
+  return d;
+}
+
 class Reproduction {
  public:
   explicit Reproduction(const ReproduceOptions& options)
@@ -52,34 +56,38 @@ class Reproduction {
         results_({.output = options.output,
                   .data = options.data,
                   .calibration = options.calibration,
-                  .tokenizer = options.tokenizer,
                   .bos = options.bos,
                   .prefix_token = options.prefix_token,
                   .quick = options.quick,
-                  .seeds = options.seeds,
-                  .allow_code_execution = options.allow_code_execution}) {
+                  .seeds = options.seeds},
+                 MakePaperActions({.norm_groups = options.norm_groups,
+                                   .dt_min = options.dt_min,
+                                   .data = options.data,
+                                   .tokenizer = options.tokenizer,
+                                   .bos = options.bos,
+                                   .prefix_token = options.prefix_token,
+                                   .allow_code_execution = options.allow_code_execution})) {
     std::set<std::string> folders;
     for (const std::string& path : options.model) {
-      models_.push_back(DescribePaperModel({path, options.norm_groups, options.dt_min}));
-      if (!folders.insert(models_.back().folder).second) {
+      models_.push_back(DescribeSourceModel({path, options.norm_groups, options.dt_min}));
+      if (!folders.insert(models_.back().paper.folder).second) {
         throw Error(ErrorKind::kUsage, "the same model twice", {.file = path});
       }
     }
     // Files are called after models; namesakes are told apart by their hash.
     std::map<std::string, int> count;
-    for (const PaperModel& model : models_) ++count[model.name];
-    for (PaperModel& model : models_) {
-      if (count[model.name] > 1) model.name = FileName(model.folder);
+    for (const SourceModel& model : models_) ++count[model.paper.name];
+    for (SourceModel& model : models_) {
+      if (count[model.paper.name] > 1) model.paper.name = FileName(model.paper.folder);
     }
   }
 
-  OrderedJson Run() {
+  ReproduceResult Run() {
     const Timer timer;
-    const std::set<std::string> asked = ParseWhat(options_.what);
-    OrderedJson document = MakeDocument("ghost.reproduction/1", /*model=*/nullptr, EchoOptions(options_), 42);
-    document["left_out"] = OrderedJson::array();
+    ReproduceResult r{.options = options_};
+    r.run = {.schema = "ghost.reproduction/1", .seed = kSeed};
     std::vector<std::string> ids;
-    for (const std::string& id : asked) {
+    for (const std::string& id : ParseWhat(options_.what)) {
       const std::string reason = ReasonToLeaveOut(id);
       if (reason.empty()) {
         ids.push_back(id);
@@ -88,27 +96,30 @@ class Reproduction {
       if (std::find(options_.what.begin(), options_.what.end(), id) != options_.what.end()) {
         throw Error(ErrorKind::kUsage, id + ": " + reason);
       }
-      document["left_out"].push_back({{"id", id}, {"reason", reason}});
+      r.left_out.push_back({id, reason});
     }
     std::filesystem::create_directories(options_.output);
     for (const std::string& id : ids) RequireFor(id);
     results_.MeasureMissing();
-    document["results"] = OrderedJson::array();
     for (const std::string& id : ids) {
-      for (OrderedJson& made : Make(id)) document["results"].push_back(Write(std::move(made)));
+      for (Reproduced& made : Make(id)) {
+        Write(made);
+        r.results.push_back(std::move(made));
+      }
     }
-    WriteFileAtomically(options_.output + "/report.html",
-                        MakeReport("The paper's tables and figures", FindResults(options_.output)).html);
-    FinishDocument(document, timer);
-    return document;
+    const Report report =
+        MakeReport("The paper's tables and figures", FindResults(options_.output), kPaperSections);
+    WriteFileAtomically(options_.output + "/report.html", report.html);
+    FinishRun(timer, r.run);
+    return r;
   }
 
  private:
   // Models that a table has a column for.
   std::vector<const PaperModel*> ColumnsOf(const PaperTable& table) const {
     std::vector<const PaperModel*> columns;
-    for (const PaperModel& model : models_) {
-      if (model.family == table.family) columns.push_back(&model);
+    for (const SourceModel& model : models_) {
+      if (model.paper.family == table.family) columns.push_back(&model.paper);
     }
     return columns;
   }
@@ -124,154 +135,86 @@ class Reproduction {
     const std::string source = SourceOf(id);
     if (!IsTable(source)) return;
     const PaperTable table = MakePaperTable(source);
-    for (const PaperModel& model : models_) {
-      if (table.across_models && model.family != table.family) continue;
+    for (const SourceModel& model : models_) {
+      if (table.across_models && model.paper.family != table.family) continue;
       for (const PaperRow& row : table.rows) {
-        for (const Measurement& cell : row.cells) results_.Require(model, cell);
+        for (const Measurement& cell : row.cells) results_.Require(model.paper, cell);
       }
     }
   }
 
-  // The document of a table or figure, without its content.
-  OrderedJson Head(const std::string& id, const PaperModel* model) const {
-    OrderedJson head = MakeDocument("ghost.reproduce/1", model == nullptr ? OrderedJson() : model->described,
-                                    {{"quick", options_.quick}, {"seeds", options_.seeds}}, 42);
-    head["id"] = id;
-    head["name"] = model == nullptr ? id : id + "-" + model->name;
-    return head;
+  const ChannelScores& ScoresOf(const SourceModel& model) {
+    const std::string& folder = model.paper.folder;
+    if (const auto found = scores_.find(folder); found != scores_.end()) return found->second;
+    return scores_.emplace(folder, LoadChannelScores(model, options_.tokenizer, results_)).first->second;
   }
 
-  // A row: the mean over seeds, and where there are several the lowest and highest.
-  struct Cell {
-    OrderedJson mean, lowest, highest;
-  };
-  Cell Summarise(const std::vector<double>& values) const {
-    if (values.empty()) return {};
-    const auto [low, high] = std::minmax_element(values.begin(), values.end());
-    return {Mean(values), *low, *high};
-  }
-
-  OrderedJson DescribeRow(const PaperRow& row, const std::vector<std::vector<double>>& cells,
-                          const std::vector<double>& paper) const {
-    OrderedJson described = {{"label", row.label}, {"values", OrderedJson::array()}};
-    OrderedJson lowest = OrderedJson::array(), highest = OrderedJson::array(), printed = OrderedJson::array();
-    for (const std::vector<double>& values : cells) {
-      const Cell cell = Summarise(values);
-      described["values"].push_back(cell.mean);
-      lowest.push_back(cell.lowest);
-      highest.push_back(cell.highest);
-    }
-    for (const double value : paper)
-      printed.push_back(std::isnan(value) ? OrderedJson() : OrderedJson(value));
-    if (row.cells.front().pruning.method == "random") {
-      described["runs"] = options_.seeds;
-      described["lowest"] = lowest;
-      described["highest"] = highest;
-    }
-    described["paper"] = printed;
-    return described;
-  }
-
-  OrderedJson FillTable(OrderedJson head, const PaperTable& table, const std::vector<std::string>& columns,
-                        const std::function<std::vector<double>(const PaperRow&, size_t)>& values,
-                        const std::function<double(const PaperRow&, size_t)>& paper) const {
-    head["caption"] = table.caption;
-    head["column_label"] = table.column_label;
-    head["columns"] = columns;
-    head["rows"] = OrderedJson::array();
-    for (const PaperRow& row : table.rows) {
-      std::vector<std::vector<double>> cells;
-      std::vector<double> printed;
-      for (size_t c = 0; c < columns.size(); ++c) {
-        cells.push_back(values(row, c));
-        printed.push_back(paper(row, c));
-      }
-      head["rows"].push_back(DescribeRow(row, cells, printed));
-    }
-    return head;
-  }
-
-  OrderedJson TableOf(const PaperTable& table, const PaperModel& model) const {
-    return FillTable(
-        Head(table.id, &model), table, table.columns,
-        [&](const PaperRow& row, size_t c) { return results_.Values(model, row.cells.at(c)); },
-        [](const PaperRow& row, size_t c) { return row.paper.at(c); });
-  }
-
-  // Beside a model of a released shape stands what the paper has for it.
-  OrderedJson TableAcrossModels(const PaperTable& table) const {
-    const std::vector<const PaperModel*> models = ColumnsOf(table);
-    std::vector<std::string> names;
-    for (const PaperModel* model : models) names.push_back(model->name);
-    return FillTable(
-        Head(table.id, nullptr), table, names,
-        [&](const PaperRow& row, size_t c) { return results_.Values(*models[c], row.cells.front()); },
-        [&](const PaperRow& row, size_t c) {
-          const auto found = std::find(table.columns.begin(), table.columns.end(), models[c]->released);
-          return found == table.columns.end()
-                     ? std::nan("")
-                     : row.paper.at(static_cast<size_t>(found - table.columns.begin()));
-        });
-  }
-
-  const ChannelScores& ScoresOf(const PaperModel& model) {
-    const auto found = scores_.find(model.folder);
-    if (found != scores_.end()) return found->second;
-    return scores_.emplace(model.folder, LoadChannelScores(model, results_)).first->second;
-  }
-
-  OrderedJson FigureData(const std::string& id, const PaperModel& model) {
+  PaperDocument MakeFor(const std::string& id, const SourceModel& model) {
     if (id == "F1") return ProxyFailureFigure(ScoresOf(model));
-    if (id == "F2") return MethodFigure(model);
-    if (id == "F3") return CostFigure(model, results_);
+    if (id == "F2") return MethodFigure(LoadBlockSizes(model));
+    if (id == "F3") return CostFigure(MeasureCosts(model, results_));
     if (id == "F6") return ElbowFigure(ScoresOf(model));
     if (id == "F7") return HeatMapFigure(ScoresOf(model));
-    return TableFigure(TableOf(MakePaperTable(SourceOf(id)), model));
+    PaperDocument table = FillTable(MakePaperTable(SourceOf(id)), model.paper, results_);
+    table.id = id;
+    return table;
   }
 
-  std::vector<OrderedJson> Make(const std::string& id) {
-    std::vector<OrderedJson> made;
-    if (IsTable(id) && MakePaperTable(id).across_models) return {TableAcrossModels(MakePaperTable(id))};
-    for (const PaperModel& model : models_) {
-      if (IsTable(id)) {
-        made.push_back(TableOf(MakePaperTable(id), model));
-      } else {
-        OrderedJson figure = Head(id, &model);
-        figure.update(FigureData(id, model));
-        made.push_back(std::move(figure));
+  std::vector<Reproduced> Make(const std::string& id) {
+    std::vector<Reproduced> made;
+    if (IsTable(id) && MakePaperTable(id).across_models) {
+      const PaperTable table = MakePaperTable(id);
+      made.push_back({.paper = FillTableAcrossModels(table, ColumnsOf(table), results_)});
+      made.back().paper.name = id;
+    } else {
+      for (const SourceModel& model : models_) {
+        made.push_back({.paper = MakeFor(id, model), .model = model.identity});
+        made.back().paper.name = id + "-" + model.paper.name;
       }
     }
+    for (Reproduced& one : made) one.paper.quick = options_.quick;
     return made;
   }
 
-  // Into OUTPUT; returns the document as it is printed, without the points of pictures.
-  OrderedJson Write(OrderedJson made) const {
-    const std::string file = options_.output + "/" + made["name"].get<std::string>();
-    WriteFileAtomically(file + ".json", made.dump(1) + "\n");
-    if (IsTable(made["id"].get<std::string>())) {
-      WriteFileAtomically(file + ".md", PaperTableMarkdown(Json(made)));
-      return made;
+  // Into OUTPUT: the document, and a table as Markdown or a picture.
+  void Write(Reproduced& made) const {
+    const std::string file = options_.output + "/" + made.paper.name;
+    WriteFileAtomically(file + ".json", DocumentOf(made, options_, Detail::kEverything).dump(1) + "\n");
+    if (made.paper.is_table()) {
+      WriteFileAtomically(file + ".md", PaperTableMarkdown(made.paper));
+    } else {
+      made.picture = file + ".svg";
+      WriteFileAtomically(made.picture, DrawPaperFigure(made.paper));
     }
-    WriteFileAtomically(file + ".svg", DrawPaperFigure(Json(made)));
-    for (const char* key : {"points", "curve", "layers"}) made.erase(key);
-    made["picture"] = file + ".svg";
-    return made;
   }
 
   const ReproduceOptions& options_;
   PaperResults results_;
-  std::vector<PaperModel> models_;
+  std::vector<SourceModel> models_;
   std::map<std::string, ChannelScores> scores_;  // by folder
 };
 
 }  // namespace
 
-OrderedJson Reproduce(const ReproduceOptions& options) {
+ReproduceResult Reproduce(const ReproduceOptions& options) {
   if (options.seeds < 1 || options.seeds > 1000) {
     throw Error(ErrorKind::kUsage, "bad value of --seeds",
                 {.expected = "1 to 1000", .actual = std::to_string(options.seeds)});
   }
   return Reproduction(options).Run();
+}
+
+OrderedJson ToJson(const ReproduceResult& r) {
+  OrderedJson d = BeginDocument(r.run, EchoOptions(r.options));
+  d["left_out"] = OrderedJson::array();
+  for (const LeftOut& left : r.left_out) d["left_out"].push_back({{"id", left.id}, {"reason", left.reason}});
+  d["results"] = OrderedJson::array();
+  for (const Reproduced& made : r.results) {
+    OrderedJson& result = d["results"].emplace_back(DocumentOf(made, r.options, Detail::kSummary));
+    if (!made.picture.empty()) result["picture"] = made.picture;
+  }
+  EndDocument(r.run, d);
+  return d;
 }
 
 }  // namespace ghost

@@ -2,10 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "commands/document.h"
 #include "commands/options.h"
+#include "paper/document.h"
 
 namespace ghost {
 
@@ -38,10 +41,9 @@ struct ReproduceOptions {
     visit(tokenizer, OptionInfo{"tokenizer", "tokenizer.json, for checkpoints that have none"});
     visit(bos, OptionInfo{"bos", "start texts with BOS: none, auto (what the tokenizer says) or always"});
     visit(prefix_token,
-          OptionInfo{"prefix-token", "id that stands for an empty context; -1 = BOS, else end-of-text"});
-    visit(output,
-          OptionInfo{"output", "folder for results, tables and pictures; a run that was interrupted goes on",
-                     Place::kFlag, true});
+          OptionInfo{"prefix-token", "id of the token for an empty context; -1 = BOS, else end-of-text"});
+    visit(output, OptionInfo{"output", "folder for results, tables and pictures; existing results are reused",
+                             Place::kFlag, true});
     visit(quick,
           OptionInfo{"quick", "a sixteenth of the calibration samples, the first documents of every task"});
     visit(seeds, OptionInfo{"seeds", "runs of the random method"});
@@ -51,8 +53,27 @@ struct ReproduceOptions {
   }
 };
 
-// The tables and figures, and what was left out and why. Each stands in OUTPUT as JSON, tables also as
-// Markdown and figures as SVG; OUTPUT/report.html shows all of them.
-OrderedJson Reproduce(const ReproduceOptions& options);
+// One table or figure that was made.
+struct Reproduced {
+  PaperDocument paper;
+  std::optional<ModelIdentity> model;  // nothing for tables across models
+  std::string picture;                 // the file of a figure
+};
+
+struct LeftOut {
+  std::string id, reason;
+};
+
+struct ReproduceResult {
+  ReproduceOptions options;
+  RunRecord run;
+  std::vector<LeftOut> left_out;
+  std::vector<Reproduced> results;
+};
+
+// Writes every table and figure to OUTPUT as JSON, tables also as Markdown and figures as SVG;
+// OUTPUT/report.html shows all of them.
+ReproduceResult Reproduce(const ReproduceOptions& options);
+OrderedJson ToJson(const ReproduceResult& result);
 
 }  // namespace ghost

@@ -8,13 +8,12 @@
 #include "base/decompress.h"
 #include "base/error.h"
 #include "base/file.h"
-#include "commands/document.h"
 #include "commands/model_source.h"
 
 namespace ghost {
 namespace {
 
-Tokenizer ChooseTokenizer(const TokenizeOptions& options, OrderedJson& described_model) {
+Tokenizer ChooseTokenizer(const TokenizeOptions& options, std::optional<ModelIdentity>& model) {
   if (!options.tokenizer.empty()) return LoadTokenizer(options.tokenizer);
   if (options.model.empty()) {
     throw Error(ErrorKind::kUsage, "no tokenizer given", {.hint = "say --tokenizer PATH, or name a MODEL"});
@@ -23,7 +22,7 @@ Tokenizer ChooseTokenizer(const TokenizeOptions& options, OrderedJson& described
   // A directory that only holds a tokenizer is fine here.
   if (DirectoryExists(path) && FileExists(path + "/tokenizer.json")) return LoadTokenizer(path);
   const Checkpoint checkpoint = OpenCheckpoint(path);
-  described_model = DescribeModel(checkpoint);
+  model = IdentifyModel(checkpoint);
   return LoadTokenizerFor(checkpoint, "");
 }
 
@@ -87,26 +86,36 @@ int64_t ConvertLines(const Tokenizer& tokenizer, const TokenizeOptions& options,
 
 }  // namespace
 
-OrderedJson Tokenize(const TokenizeOptions& options, bool has_text,
-                     const std::function<void(const std::string&)>& emit_line) {
+TokenizeResult Tokenize(const TokenizeOptions& options, bool has_text,
+                        const std::function<void(const std::string&)>& emit_line) {
   const Timer timer;
   if (int{has_text} + int{!options.file.empty()} + int{!options.jsonl.empty()} != 1) {
     throw Error(ErrorKind::kUsage, "give exactly one of --text, --file and --jsonl");
   }
-  OrderedJson model;
-  const Tokenizer tokenizer = ChooseTokenizer(options, model);
-  OrderedJson document = MakeDocument("ghost.tokenize/1", model, EchoOptions(options));
+  TokenizeResult r{.options = options};
+  r.run.schema = "ghost.tokenize/1";
+  const Tokenizer tokenizer = ChooseTokenizer(options, r.run.model);
   if (!options.jsonl.empty()) {
-    document["lines"] = ConvertLines(tokenizer, options, emit_line);
+    r.lines = ConvertLines(tokenizer, options, emit_line);
   } else {
     const std::string input = options.file.empty() ? options.text : ReadDecompressed(options.file);
-    const std::vector<int32_t> ids =
-        options.decode ? ParseIds(input) : tokenizer.Encode(input, options.add_special);
-    document["ids"] = ids;
-    document["text"] = options.decode ? tokenizer.Decode(ids) : input;
+    r.ids = options.decode ? ParseIds(input) : tokenizer.Encode(input, options.add_special);
+    r.text = options.decode ? tokenizer.Decode(r.ids) : input;
   }
-  FinishDocument(document, timer);
-  return document;
+  FinishRun(timer, r.run);
+  return r;
+}
+
+OrderedJson ToJson(const TokenizeResult& r) {
+  OrderedJson d = BeginDocument(r.run, EchoOptions(r.options));
+  if (r.lines) {
+    d["lines"] = *r.lines;
+  } else {
+    d["ids"] = r.ids;
+    d["text"] = r.text;
+  }
+  EndDocument(r.run, d);
+  return d;
 }
 
 }  // namespace ghost

@@ -1,9 +1,13 @@
 // `ghost tokenize`: ids of a text, or text of ids, for scripts and debugging.
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
+#include <vector>
 
+#include "commands/document.h"
 #include "commands/options.h"
 
 namespace ghost {
@@ -32,8 +36,17 @@ struct TokenizeOptions {
   }
 };
 
-// With --jsonl every result line goes to `emit_line` as it is made, and the document only counts them.
-OrderedJson Tokenize(const TokenizeOptions& options, bool has_text,
-                     const std::function<void(const std::string&)>& emit_line);
+struct TokenizeResult {
+  TokenizeOptions options;
+  RunRecord run;
+  std::optional<int64_t> lines;  // with --jsonl, and then nothing else
+  std::vector<int32_t> ids;
+  std::string text;
+};
+
+// With --jsonl every line goes to `emit_line` as it is made, and the result only counts them.
+TokenizeResult Tokenize(const TokenizeOptions& options, bool has_text,
+                        const std::function<void(const std::string&)>& emit_line);
+OrderedJson ToJson(const TokenizeResult& result);
 
 }  // namespace ghost

@@ -13,7 +13,6 @@
 #include "base/file_name.h"
 #include "base/interrupt.h"
 #include "base/progress.h"
-#include "commands/document.h"
 #include "commands/random_model.h"
 #include "commands/train_start.h"
 #include "report/sections.h"
@@ -22,14 +21,13 @@
 #include "text/tokenizer/tokenizer.h"
 #include "train/corpus.h"
 #include "train/trainer.h"
-#include "train/write_model.h"
 
 namespace ghost {
 namespace {
 
 constexpr size_t kCurvePoints = 500;
 
-// Where the state of an unfinished run lies; not inside OUTPUT, which appears only when it is whole.
+// Where the state of an unfinished run is; not inside OUTPUT, which appears only when it is whole.
 std::string StateOf(const TrainOptions& o) {
   std::string output = o.output;
   while (output.size() > 1 && output.back() == '/') output.pop_back();
@@ -82,15 +80,13 @@ Validation LoadValidation(const TrainOptions& o, const Tokenizer& tokenizer) {
   return v;
 }
 
-OrderedJson DescribeValidations(const std::vector<ValidationPoint>& points, const Validation& v) {
+std::vector<ValidationSummary> SummarizeValidations(const std::vector<ValidationPoint>& points,
+                                                    const Validation& v) {
   const double tokens_per_byte =
       v.bytes > 0 ? static_cast<double>(v.predicted) / static_cast<double>(v.bytes) : 0;
-  OrderedJson list = OrderedJson::array();
+  std::vector<ValidationSummary> list;
   for (const ValidationPoint& point : points) {
-    list.push_back({{"step", point.step},
-                    {"nll", point.nll},
-                    {"perplexity", std::exp(point.nll)},
-                    {"bits_per_byte", point.nll / std::log(2.0) * tokens_per_byte}});
+    list.push_back({point.step, point.nll, std::exp(point.nll), point.nll / std::log(2.0) * tokens_per_byte});
   }
   return list;
 }
@@ -109,27 +105,27 @@ TrainerSettings SettingsOf(const TrainOptions& o, const TrainStart& start) {
   return s;
 }
 
-// Everything the weights depend on; what a state must agree with to be resumed.
-OrderedJson DescribeRun(const TrainOptions& o, const TrainStart& start, const std::vector<int32_t>& tokens,
+TrainingRun DescribeRun(const TrainOptions& o, const TrainStart& start, const std::vector<int32_t>& tokens,
                         const Validation& v) {
-  return {{"config", MakeHuggingFaceConfig(start.config)},
-          {"corpus", {{"file", FileName(o.corpus)}, {"tokens", tokens.size()}, {"ids", HashOf(tokens)}}},
-          {"init", start.name},
-          {"recall_fraction", o.recall_fraction},
-          {"recall_first", o.recall_first},
-          {"validation", {{"file", FileName(o.validation)}, {"ids", HashOf(v.windows)}}},
-          {"validate_every", o.validate_every},
-          {"steps", o.steps},
-          {"batch", o.batch},
-          {"micro_batch", o.micro_batch},
-          {"length", o.length},
-          {"lr", o.lr},
-          {"lr_floor", o.lr_floor},
-          {"warmup", o.warmup},
-          {"weight_decay", o.weight_decay},
-          {"clip", o.clip},
-          {"betas", {AdamWSettings{}.beta1, AdamWSettings{}.beta2}},
-          {"seed", o.seed}};
+  const AdamWSettings adamw;
+  return {.config = start.config,
+          .corpus = {FileName(o.corpus), tokens.size(), HashOf(tokens)},
+          .init = start.name,
+          .recall_fraction = o.recall_fraction,
+          .recall_first = o.recall_first,
+          .validation = {FileName(o.validation), std::nullopt, HashOf(v.windows)},
+          .validate_every = o.validate_every,
+          .steps = o.steps,
+          .batch = o.batch,
+          .micro_batch = o.micro_batch,
+          .length = o.length,
+          .lr = o.lr,
+          .lr_floor = o.lr_floor,
+          .warmup = o.warmup,
+          .weight_decay = o.weight_decay,
+          .clip = o.clip,
+          .betas = {adamw.beta1, adamw.beta2},
+          .seed = o.seed};
 }
 
 // The loop itself; throws Error(kResumable) when it ends before the last step.
@@ -142,7 +138,7 @@ void RunSteps(const TrainOptions& o, Trainer& trainer, const Validation& validat
     throw Error(ErrorKind::kResumable, why,
                 {.file = state,
                  .actual = fmt::format("{} of {} steps done", trainer.step(), o.steps),
-                 .hint = "the same command with --resume goes on"});
+                 .hint = "the same command with --resume continues it"});
   };
   try {
     Progress progress("train", "tokens", begun * tokens);
@@ -201,56 +197,99 @@ std::string CommandOf(const TrainOptions& options) {
   return command;
 }
 
+// training.json: the result without where it was written.
+OrderedJson TrainingDocument(const TrainResult& r) {
+  OrderedJson d = BeginDocument(r.run, EchoOptions(r.options));
+  d["settings"] = ToJson(r.settings);
+  d["parameters"] = r.parameters;
+  d["tokens"] = r.tokens;
+  d["epochs"] = r.epochs;
+  d["final_loss"] = r.final_loss;
+  d["loss_curve"] = OrderedJson::array();
+  for (const LossPoint& point : r.loss_curve)
+    d["loss_curve"].push_back({{"step", point.step}, {"loss", point.loss}});
+  d["validations"] = OrderedJson::array();
+  for (const ValidationSummary& v : r.validations) {
+    d["validations"].push_back(
+        {{"step", v.step}, {"nll", v.nll}, {"perplexity", v.perplexity}, {"bits_per_byte", v.bits_per_byte}});
+  }
+  EndDocument(r.run, d);
+  return d;
+}
+
+std::string DrawCurve(const TrainResult& r) {
+  std::vector<std::pair<double, double>> batches, held_out;
+  for (const LossPoint& point : r.loss_curve)
+    batches.emplace_back(static_cast<double>(point.step), point.loss);
+  for (const ValidationSummary& v : r.validations) held_out.emplace_back(static_cast<double>(v.step), v.nll);
+  return DrawLosses(std::move(batches), std::move(held_out));
+}
+
+TrainedOutput OutputOf(const TrainResult& r, const Tokenizer& tokenizer, DType dtype) {
+  TrainedOutput output;
+  output.path = r.options.output;
+  output.force = r.options.force;
+  output.dtype = dtype;
+  output.tokenizer = r.options.tokenizer;
+  output.eos_id = tokenizer.eos_id();
+  output.document = TrainingDocument(r);
+  output.model_card = MakeTrainingCard({.config = r.settings.config,
+                                        .parameters = r.parameters,
+                                        .ghost_version = GhostVersion(),
+                                        .tokens = r.tokens,
+                                        .settings = CardSettings(r.settings),
+                                        .losses = r.loss_curve,
+                                        .validations = r.validations,
+                                        .command = CommandOf(r.options)});
+  output.curve = DrawCurve(r);
+  return output;
+}
+
 }  // namespace
 
-OrderedJson Train(const TrainOptions& options) {
+TrainResult Train(const TrainOptions& options) {
   const Timer timer;
   CheckOptions(options);
   const DType dtype = ParseRandomDType(options.dtype);
   CheckNewDirectory(options.output, options.force);
   const std::string state = StateOf(options);
   if (DirectoryExists(state) && !options.resume && !options.force) {
-    throw Error(ErrorKind::kCannotCreate, "an unfinished run is there",
-                {.file = state, .hint = "--resume goes on with it, --force begins anew"});
+    throw Error(ErrorKind::kCannotCreate, "an unfinished run exists",
+                {.file = state, .hint = "--resume continues it, --force starts from scratch"});
   }
   const Tokenizer tokenizer = LoadTokenizer(options.tokenizer);
   const TrainStart start = LoadTrainStart(options, tokenizer);
-  const ModelConfig& config = start.config;
   std::vector<int32_t> tokens = LoadTokens(tokenizer, options.corpus, "tokenize");
   const Validation validation = LoadValidation(options, tokenizer);
-  const OrderedJson run = DescribeRun(options, start, tokens, validation);
+  TrainResult r{.options = options, .settings = DescribeRun(options, start, tokens, validation)};
+  const OrderedJson fingerprint = ToJson(r.settings);
   CorpusWindows corpus(std::move(tokens), options.length, options.seed);
   GeneratedWindows recall(RecallGenerator(tokenizer, options.seed), tokenizer.eos_id(), options.seed);
   MixedWindows source(corpus, recall, options.recall_fraction, options.recall_first * options.batch);
-  Trainer trainer(config, SettingsOf(options, start), source);
-  if (options.resume && DirectoryExists(state)) trainer.Load(state, run);
-  RunSteps(options, trainer, validation, run);
+  Trainer trainer(start.config, SettingsOf(options, start), source);
+  if (options.resume && DirectoryExists(state)) trainer.Load(state, fingerprint);
+  RunSteps(options, trainer, validation, fingerprint);
 
-  OrderedJson document = MakeDocument("ghost.train/1", nullptr, EchoOptions(options), options.seed);
-  document["settings"] = run;
-  document["parameters"] = CountParameters(config);
-  document["tokens"] = options.steps * options.batch * options.length;
+  r.run = {.schema = "ghost.train/1", .seed = options.seed};
+  r.parameters = CountParameters(start.config);
+  r.tokens = options.steps * options.batch * options.length;
   const int64_t mixed_windows = (options.steps - options.recall_first) * options.batch;
-  document["epochs"] = static_cast<double>(mixed_windows) * (1.0 - options.recall_fraction) /
-                       static_cast<double>(corpus.windows_per_epoch());
-  document["final_loss"] = trainer.history().losses.back();
-  document["loss_curve"] = ThinLossCurve(trainer.history().losses, kCurvePoints);
-  document["validations"] = DescribeValidations(trainer.history().validations, validation);
-  FinishDocument(document, timer);
-  TrainedOutput output;
-  output.path = options.output;
-  output.force = options.force;
-  output.dtype = dtype;
-  output.tokenizer = options.tokenizer;
-  output.eos_id = tokenizer.eos_id();
-  output.document = document;
-  output.model_card = MakeTrainingCard({config, CountParameters(config), document, CommandOf(options)});
-  output.curve = DrawTraining(Json(document));
-  WriteTrainedModel(trainer, output);
+  r.epochs = static_cast<double>(mixed_windows) * (1.0 - options.recall_fraction) /
+             static_cast<double>(corpus.windows_per_epoch());
+  r.final_loss = trainer.history().losses.back();
+  r.loss_curve = ThinLossCurve(trainer.history().losses, kCurvePoints);
+  r.validations = SummarizeValidations(trainer.history().validations, validation);
+  FinishRun(timer, r.run);
+  WriteTrainedModel(trainer, OutputOf(r, tokenizer, dtype));
   std::error_code ignored;
   std::filesystem::remove_all(state, ignored);
-  document["output"] = options.output;
-  return document;
+  return r;
+}
+
+OrderedJson ToJson(const TrainResult& r) {
+  OrderedJson d = TrainingDocument(r);
+  d["output"] = r.options.output;
+  return d;
 }
 
 }  // namespace ghost

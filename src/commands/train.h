@@ -3,8 +3,12 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
+#include "commands/document.h"
 #include "commands/options.h"
+#include "commands/train_run.h"
+#include "train/write_model.h"
 
 namespace ghost {
 
@@ -43,7 +47,7 @@ struct TrainOptions {
     visit(tokenizer, OptionInfo{"tokenizer", "tokenizer.json, or a directory with one", Place::kFlag, true});
     visit(config, OptionInfo{"config",
                              "tiny, tiny-g4, tiny-192, tiny-128, or a config.json of a Mamba2; not with a "
-                             "model to go on from"});
+                             "model to continue from"});
     visit(output, OptionInfo{"output", "directory to make", Place::kFlag, true});
     visit(steps, OptionInfo{"steps", "updates of the weights"});
     visit(batch, OptionInfo{"batch", "windows of an update"});
@@ -57,7 +61,7 @@ struct TrainOptions {
     visit(clip, OptionInfo{"clip", "largest gradient norm; 0 = any"});
     visit(init, OptionInfo{"init",
                            "initial weights: mamba2; mimetic, with which small models learn to recall; or a "
-                           "model to go on from, dense or pruned"});
+                           "model to continue from, dense or pruned"});
     visit(recall_fraction, OptionInfo{"recall-fraction", "share of windows made of recall documents"});
     visit(recall_first, OptionInfo{"recall-first", "steps at the beginning with recall documents alone"});
     visit(validation, OptionInfo{"validation", "text to measure on, never learnt from"});
@@ -68,13 +72,24 @@ struct TrainOptions {
           OptionInfo{"stop-after", "stop resumably after that many steps of this call; 0 = never"});
     visit(seed, OptionInfo{"seed", "of weights and order"});
     visit(dtype, OptionInfo{"dtype", "of the matrices in the output: bf16, f16 or f32"});
-    visit(resume, OptionInfo{"resume", "go on where an interrupted run stopped"});
+    visit(resume, OptionInfo{"resume", "continue an interrupted run"});
     visit(force, OptionInfo{"force", "replace an existing output"});
     common.ForEach(visit);
   }
 };
 
+struct TrainResult {
+  TrainOptions options;
+  RunRecord run;
+  TrainingRun settings;
+  int64_t parameters = 0, tokens = 0;
+  double epochs = 0.0, final_loss = 0.0;
+  std::vector<LossPoint> loss_curve;
+  std::vector<ValidationSummary> validations;
+};
+
 // Keeps what can be resumed in OUTPUT.state; an interruption is Error(kResumable).
-OrderedJson Train(const TrainOptions& options);
+TrainResult Train(const TrainOptions& options);
+OrderedJson ToJson(const TrainResult& result);
 
 }  // namespace ghost

@@ -49,7 +49,7 @@ TrainStart LoadTrainStart(const TrainOptions& o, const Tokenizer& tokenizer) {
     if (o.init == "mimetic") start.init = Initialization::kMimetic;
   } else {
     if (o.config != TrainOptions{}.config) {
-      throw Error(ErrorKind::kUsage, "a model to go on from has its own configuration",
+      throw Error(ErrorKind::kUsage, "a model to continue from has its own configuration",
                   {.expected = "either --config or a model as --init", .actual = "both"});
     }
     start.model = LoadModel(ModelOptions{.model = o.init});

@@ -1,4 +1,4 @@
-// What training starts from: a shape and a rule for its initial weights, or a model to go on from.
+// What training starts from: a shape and a rule for its initial weights, or a model to continue from.
 #pragma once
 
 #include <optional>
@@ -13,12 +13,12 @@ namespace ghost {
 struct TrainStart {
   ModelConfig config;  // in the Hugging Face layout, which is written
   Initialization init = Initialization::kMamba2;
-  std::optional<LoadedModel> model;  // to go on from
+  std::optional<LoadedModel> model;  // to continue from
   std::string name;                  // of all that, for the record
 };
 
-// From --config and --init. Error(kUnsupported) for models other than Mamba2 of one state size, or in a GGUF
-// file.
+// From --config and --init. Error(kUnsupported) for GGUF files and for models other than Mamba2 of one state
+// size.
 TrainStart LoadTrainStart(const TrainOptions& options, const Tokenizer& tokenizer);
 
 }  // namespace ghost

@@ -3,7 +3,6 @@
 #include "base/atomic_directory.h"
 #include "base/file.h"
 #include "base/progress.h"
-#include "commands/document.h"
 #include "text/corpus/text_file.h"
 #include "text/tokenizer/bpe_train.h"
 #include "text/tokenizer/tokenizer.h"
@@ -31,7 +30,7 @@ void Save(const TrainTokenizerOptions& options, const BpeVocabulary& vocabulary,
 
 }  // namespace
 
-OrderedJson TrainTokenizer(const TrainTokenizerOptions& options) {
+TrainTokenizerResult TrainTokenizer(const TrainTokenizerOptions& options) {
   const Timer timer;
   if (IsJsonFile(options.output)) {
     (void)AtomicFile(options.output, options.force);  // refuses now what it would refuse at the end
@@ -47,26 +46,38 @@ OrderedJson TrainTokenizer(const TrainTokenizerOptions& options) {
   const std::string json = MakeTokenizerJson(vocabulary);
   // Read back before it is written: what we could not read is no result.
   (void)Tokenizer(ParseTokenizerJson(json, options.output));
-  int64_t word_count = 0, bytes = 0;
-  for (const WordCount& word : words) {
-    word_count += word.count;
-    bytes += word.count * static_cast<int64_t>(word.word.size());
-  }
-  const int64_t tokens = vocabulary.corpus_tokens;
   Save(options, vocabulary, json);
-  OrderedJson document = MakeDocument("ghost.train-tokenizer/1", nullptr, EchoOptions(options));
-  document["output"] = options.output;
-  document["vocab_size"] = vocabulary.tokens.size();
-  document["merges"] = vocabulary.merges.size();
-  document["corpus_bytes"] = bytes;
-  document["corpus_words"] = word_count;
-  document["corpus_distinct_words"] = words.size();
-  document["corpus_tokens"] = tokens;
-  document["bytes_per_token"] = tokens == 0
-                                    ? OrderedJson(nullptr)
-                                    : OrderedJson(static_cast<double>(bytes) / static_cast<double>(tokens));
-  FinishDocument(document, timer);
-  return document;
+  TrainTokenizerResult r{.options = options};
+  r.run.schema = "ghost.train-tokenizer/1";
+  r.vocab_size = vocabulary.tokens.size();
+  r.merges = vocabulary.merges.size();
+  for (const WordCount& word : words) {
+    r.corpus_words += word.count;
+    r.corpus_bytes += word.count * static_cast<int64_t>(word.word.size());
+  }
+  r.corpus_distinct_words = words.size();
+  r.corpus_tokens = vocabulary.corpus_tokens;
+  FinishRun(timer, r.run);
+  return r;
+}
+
+std::optional<double> TrainTokenizerResult::bytes_per_token() const {
+  if (corpus_tokens == 0) return std::nullopt;
+  return static_cast<double>(corpus_bytes) / static_cast<double>(corpus_tokens);
+}
+
+OrderedJson ToJson(const TrainTokenizerResult& r) {
+  OrderedJson d = BeginDocument(r.run, EchoOptions(r.options));
+  d["output"] = r.options.output;
+  d["vocab_size"] = r.vocab_size;
+  d["merges"] = r.merges;
+  d["corpus_bytes"] = r.corpus_bytes;
+  d["corpus_words"] = r.corpus_words;
+  d["corpus_distinct_words"] = r.corpus_distinct_words;
+  d["corpus_tokens"] = r.corpus_tokens;
+  d["bytes_per_token"] = OrNull(r.bytes_per_token());
+  EndDocument(r.run, d);
+  return d;
 }
 
 }  // namespace ghost

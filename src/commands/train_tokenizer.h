@@ -1,8 +1,11 @@
 // `ghost train-tokenizer`: a byte-level BPE vocabulary learnt from a text.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 
+#include "commands/document.h"
 #include "commands/options.h"
 
 namespace ghost {
@@ -26,7 +29,18 @@ struct TrainTokenizerOptions {
   }
 };
 
+struct TrainTokenizerResult {
+  TrainTokenizerOptions options;
+  RunRecord run;
+  uint64_t vocab_size = 0, merges = 0;
+  int64_t corpus_bytes = 0, corpus_words = 0;
+  uint64_t corpus_distinct_words = 0;
+  int64_t corpus_tokens = 0;
+  std::optional<double> bytes_per_token() const;  // nothing for an empty corpus
+};
+
 // The same corpus and size give the same bytes, whatever the number of threads.
-OrderedJson TrainTokenizer(const TrainTokenizerOptions& options);
+TrainTokenizerResult TrainTokenizer(const TrainTokenizerOptions& options);
+OrderedJson ToJson(const TrainTokenizerResult& result);
 
 }  // namespace ghost

@@ -51,7 +51,7 @@ class CsvReader {
       line_ += std::count(part.begin(), part.end(), '\n');
       field += part;
       at_ = quote + 1;
-      if (!Take('"')) return field;  // a doubled quote stands for one
+      if (!Take('"')) return field;  // a doubled quote means one
       field += '"';
     }
   }

@@ -64,8 +64,7 @@ std::vector<SandboxOutcome> RunAll(const std::vector<std::string>& programs, dou
 
 // Why programs are not run, or nothing.
 std::string ReasonNotToRun(const TaskOptions& options) {
-  if (!options.allow_code_execution) return "--allow-code-execution was not given";
-  return WhyNoSandbox();
+  return options.why_not_run.empty() ? WhyNoSandbox() : options.why_not_run;
 }
 
 TaskResult RunHumanEval(LanguageModel& model, const std::string& path, const TaskOptions& options) {
@@ -92,10 +91,10 @@ TaskResult RunHumanEval(LanguageModel& model, const std::string& path, const Tas
     passed.push_back(PassAtK(/*n=*/1, outcome == SandboxOutcome::kPassed ? 1 : 0, /*k=*/1));
   const Estimate unknown{std::numeric_limits<double>::quiet_NaN(), std::nullopt};
   result.metrics = {{"pass@1", reason.empty() ? Mean(passed) : unknown}};
-  result.details = {{"executed", reason.empty()}};
-  if (!reason.empty()) result.details["note"] = "not executed: " + reason;
-  if (!folder.empty()) result.details["programs"] = folder;
-  result.details["timed_out"] = std::count(outcomes.begin(), outcomes.end(), SandboxOutcome::kTimedOut);
+  result.execution =
+      CodeExecution{.why_not = reason,
+                    .programs = folder,
+                    .timed_out = std::count(outcomes.begin(), outcomes.end(), SandboxOutcome::kTimedOut)};
   for (size_t i = 0; options.log_samples && i < problems.size(); ++i) {
     result.samples.push_back({{"doc", i},
                               {"task_id", problems[i].id},

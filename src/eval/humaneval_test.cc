@@ -29,8 +29,8 @@ TEST_F(ScriptedTask, HumanEvalCutsCompletionsAndWritesPrograms) {
             "def f():\n    return 1\n\ndef check(c):\n    assert c() == 1\n\ncheck(f)");
   EXPECT_EQ(ReadFile(folder + "/___evil.py"), "def g():\n  pass\n\ncheck(g)");
   EXPECT_TRUE(std::isnan(MetricOf(r, "pass@1").value));
-  EXPECT_EQ(r.details["executed"], false);
-  EXPECT_EQ(r.details["note"], "not executed: --allow-code-execution was not given");
+  EXPECT_EQ(r.execution->why_not, "code execution is not allowed");
+  EXPECT_EQ(r.execution->programs, folder);
   // The folder is there now: refused before anything is generated.
   scripted.prompts.clear();
   EXPECT_THROW(Run(kHumanEvalTask, file, {.programs = folder}), Error);
@@ -47,9 +47,9 @@ TEST_F(ScriptedTask, HumanEvalRunsProgramsWhenAsked) {
   for (const char* completion :
        {"    return 1\n\nif x:", "    return 2\n", "    return 1\n#", "    exit(0)\n"})
     scripted.continuations.push_back(tokenizer.Encode(completion));
-  const TaskResult r = Run(kHumanEvalTask, file, {.allow_code_execution = true, .code_seconds = 20.0});
-  EXPECT_EQ(r.details["executed"], true);
-  EXPECT_FALSE(r.details.contains("programs"));  // nothing is written unless asked for
+  const TaskResult r = Run(kHumanEvalTask, file, {.code_seconds = 20.0, .why_not_run = ""});
+  EXPECT_EQ(r.execution->why_not, "");
+  EXPECT_EQ(r.execution->programs, "");  // nothing is written unless asked for
   EXPECT_DOUBLE_EQ(MetricOf(r, "pass@1").value, 0.5);
   EXPECT_DOUBLE_EQ(*MetricOf(r, "pass@1").standard_error, std::sqrt(1.0 / 3) / 2);
   EXPECT_EQ(r.samples[0]["outcome"], "passed");

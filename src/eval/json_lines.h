@@ -18,7 +18,7 @@ std::string LoadDocumentText(const std::string& path);
 Error DocumentError(const std::string& file, int64_t line, const std::string& what,
                     const std::string& expected, const std::string& actual);
 
-// One object of a file and where it stands.
+// One object of a file and its line.
 class JsonLine {
  public:
   JsonLine(Json object, std::string file, int64_t line)

@@ -29,7 +29,7 @@ std::vector<double> LanguageModel::Rolling(std::span<const std::string> texts, c
   std::vector<TokenRequest> windows;
   std::vector<size_t> ends;  // of each text's windows
   for (const std::string& text : texts) {
-    // The prefix token already stands for BOS, so none is added here.
+    // The prefix token already takes the place of BOS, so none is added here.
     for (TokenRequest& window : RollingWindows(tokenizer_.Encode(text), rules_))
       windows.push_back(std::move(window));
     ends.push_back(windows.size());

@@ -42,7 +42,7 @@ std::vector<ChoiceDocument> LoadQuestions(const std::string& path) {
   return documents;
 }
 
-// The dev split stands beside the test split.
+// The dev split is in the folder of the test split.
 std::string DevFile(const std::string& path) {
   const std::string from = "_test";
   const size_t at = path.rfind(from);
@@ -58,10 +58,11 @@ std::string Examples(const std::string& path, int shots) {
   if (shots == 0) return text;
   const std::vector<ChoiceDocument> dev = LoadQuestions(DevFile(path));
   if (static_cast<size_t>(shots) > dev.size()) {
-    throw Error(ErrorKind::kUsage, "bad value of --shots",
+    throw Error(ErrorKind::kUsage, "there are not so many examples",
                 {.file = DevFile(path),
                  .expected = "at most " + std::to_string(dev.size()),
-                 .actual = std::to_string(shots)});
+                 .actual = std::to_string(shots),
+                 .setting = "shots"});
   }
   for (int i = 0; i < shots; ++i) {
     const ChoiceDocument& example = dev[static_cast<size_t>(i)];

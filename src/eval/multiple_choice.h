@@ -11,7 +11,7 @@ namespace ghost {
 
 struct ChoiceDocument {
   std::string context;
-  std::vector<std::string> choices;  // without the space that stands before them
+  std::vector<std::string> choices;  // without the space before them
   size_t gold = 0;
 };
 

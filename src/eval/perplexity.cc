@@ -39,22 +39,23 @@ void CheckOptions(int64_t total, const PerplexityOptions& options) {
   const bool strided = options.variant == PerplexityVariant::kStrided;
   if (options.length < 2) {
     throw Error(ErrorKind::kUsage, "window length must be at least 2",
-                {.actual = std::to_string(options.length)});
+                {.actual = std::to_string(options.length), .setting = "max_length"});
   }
   if (strided && (options.stride < 1 || options.stride >= options.length)) {
     throw Error(ErrorKind::kUsage, "stride must be at least 1 and less than the window length",
-                {.actual = std::to_string(options.stride)});
+                {.actual = std::to_string(options.stride), .setting = "stride"});
   }
   const int64_t needed = strided ? 2 : options.length;
   if (total < needed) {
     throw Error(ErrorKind::kUsage, "text is too short for one window",
                 {.expected = "at least " + std::to_string(needed) + " tokens",
                  .actual = std::to_string(total) + " tokens",
-                 .hint = "choose a smaller --max-length"});
+                 .hint = "choose a shorter window",
+                 .setting = "max_length"});
   }
 }
 
-// What a window asks: the predictions of its last tokens, the first of which may stand for BOS.
+// What a window asks: the predictions of its last tokens, the first of which may be replaced by BOS.
 TokenRequest MakeRequest(std::span<const int32_t> tokens, const Window& window, int32_t replaced_bos) {
   TokenRequest request{{tokens.begin() + window.begin, tokens.begin() + window.end},
                        window.end - window.first_target};

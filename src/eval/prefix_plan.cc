@@ -19,7 +19,7 @@ class Planner {
   }
 
   PrefixPlan Shared() {
-    // Sorted, requests with a common beginning stand together, shorter ones first.
+    // Sorting puts requests with a common prefix together, shorter ones first.
     std::stable_sort(order_.begin(), order_.end(), [&](size_t a, size_t b) {
       const auto x = Input(a), y = Input(b);
       return std::lexicographical_compare(x.begin(), x.end(), y.begin(), y.end());
@@ -49,7 +49,7 @@ class Planner {
   void Grow(int parent, size_t lo, size_t hi, size_t begin, size_t common) {
     while (lo < hi) {
       const auto first = Input(order_[lo]);
-      size_t end = lo + 1;  // of those that go on with the same token, or are equal
+      size_t end = lo + 1;  // of those that continue with the same token, or are equal
       while (end < hi && Continues(first, Input(order_[end]), common)) ++end;
       const size_t shared = CommonLength(lo, end);
       const bool equal = shared == first.size() && shared == Input(order_[end - 1]).size();

@@ -34,15 +34,15 @@ BosRule BosRuleFromName(std::string_view name) {
   for (const BosRule rule : {BosRule::kNone, BosRule::kAuto, BosRule::kAlways}) {
     if (NameOf(rule) == name) return rule;
   }
-  throw Error(ErrorKind::kUsage, "bad value of --bos",
-              {.expected = "none, auto or always", .actual = std::string(name)});
+  throw Error(ErrorKind::kUsage, "no such rule for BOS",
+              {.expected = "none, auto or always", .actual = std::string(name), .setting = "bos"});
 }
 
 RequestRules MakeRequestRules(const Tokenizer& tokenizer, int64_t max_length, BosRule bos,
                               int32_t prefix_token) {
   if (max_length < 1) {
-    throw Error(ErrorKind::kUsage, "bad value of --max-length",
-                {.expected = "at least 1", .actual = std::to_string(max_length)});
+    throw Error(ErrorKind::kUsage, "inputs need room for a token",
+                {.expected = "at least 1", .actual = std::to_string(max_length), .setting = "max_length"});
   }
   RequestRules rules;
   rules.max_length = max_length;
@@ -51,15 +51,17 @@ RequestRules MakeRequestRules(const Tokenizer& tokenizer, int64_t max_length, Bo
   rules.add_bos = bos == BosRule::kAlways || (bos == BosRule::kAuto && starts_with_bos);
   if (rules.add_bos && tokenizer.bos_id() < 0) {
     throw Error(ErrorKind::kUsage, "this tokenizer has no BOS token",
-                {.hint = "use --bos none, or a tokenizer whose tokenizer_config.json names one"});
+                {.hint = "use the rule `none`, or a tokenizer whose tokenizer_config.json names one",
+                 .setting = "bos"});
   }
   rules.prefix_token = prefix_token >= 0         ? prefix_token
                        : tokenizer.bos_id() >= 0 ? tokenizer.bos_id()
                                                  : tokenizer.eos_id();
   if (rules.prefix_token < 0 || rules.prefix_token >= tokenizer.vocab_size()) {
-    throw Error(ErrorKind::kUsage, "there is no token to stand for an empty context",
-                {.expected = "BOS, end-of-text or --prefix-token ID",
-                 .actual = prefix_token < 0 ? "a tokenizer without either" : std::to_string(prefix_token)});
+    throw Error(ErrorKind::kUsage, "there is no token for an empty context",
+                {.expected = "BOS, end-of-text or the id of another token",
+                 .actual = prefix_token < 0 ? "a tokenizer without either" : std::to_string(prefix_token),
+                 .setting = "prefix_token"});
   }
   return rules;
 }
@@ -89,8 +91,9 @@ TokenRequest EncodePair(const Tokenizer& tokenizer, const RequestRules& rules, s
   if (request.num_targets < 1 || request.num_targets > rules.max_length) {
     throw Error(ErrorKind::kUsage, "continuation cannot be scored",
                 {.tensor = "continuation \"" + Tail(continuation) + "\" of context \"" + Tail(context) + "\"",
-                 .expected = "1 to " + std::to_string(rules.max_length) + " tokens (--max-length)",
-                 .actual = std::to_string(std::max<int64_t>(0, request.num_targets))});
+                 .expected = "1 to " + std::to_string(rules.max_length) + " tokens",
+                 .actual = std::to_string(std::max<int64_t>(0, request.num_targets)),
+                 .setting = "max_length"});
   }
   const int64_t surplus = static_cast<int64_t>(request.tokens.size()) - (rules.max_length + 1);
   if (surplus > 0) request.tokens.erase(request.tokens.begin(), request.tokens.begin() + surplus);
@@ -120,8 +123,9 @@ std::vector<int32_t> EncodePrompt(const Tokenizer& tokenizer, const RequestRules
   const int64_t room = rules.max_length - max_tokens;
   if (room < 1) {
     throw Error(ErrorKind::kUsage, "no room for a prompt",
-                {.expected = "--max-length above " + std::to_string(max_tokens) + " (tokens to generate)",
-                 .actual = std::to_string(rules.max_length)});
+                {.expected = "more than " + std::to_string(max_tokens) + " tokens, those to generate",
+                 .actual = std::to_string(rules.max_length),
+                 .setting = "max_length"});
   }
   std::vector<int32_t> ids = Encode(tokenizer, rules, prompt);
   if (ids.empty()) ids.push_back(rules.prefix_token);

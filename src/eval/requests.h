@@ -23,7 +23,7 @@ BosRule BosRuleFromName(std::string_view name);  // Error(kUsage) when unknown
 
 struct RequestRules {
   int64_t max_length = 2048;  // most tokens of an input
-  int32_t prefix_token = -1;  // stands for an empty context: BOS, or end-of-text where there is none
+  int32_t prefix_token = -1;  // used for an empty context: BOS, or end-of-text where there is none
   bool add_bos = false;
 };
 

@@ -63,7 +63,7 @@ SequenceState* RunnerModel::TakeState() {
 }
 
 // Takes nodes off the stack `ready` until the pass is full. A node too long for one pass stays on top of the
-// stack and goes on in the next.
+// stack and continues in the next.
 std::vector<RunnerModel::Piece> RunnerModel::TakePieces(const PrefixPlan& plan, std::vector<NodeRun>& runs,
                                                         std::vector<int>& ready) {
   std::vector<Piece> pieces;
@@ -75,7 +75,7 @@ std::vector<RunnerModel::Piece> RunnerModel::TakePieces(const PrefixPlan& plan, 
     NodeRun& run = runs[static_cast<size_t>(index)];
     NodeRun* parent = node.parent < 0 ? nullptr : &runs[static_cast<size_t>(node.parent)];
     const int64_t left = static_cast<int64_t>(node.tokens.size()) - run.done;
-    // Where a leaf ends, nobody goes on: it needs no state of its own unless it takes several passes.
+    // Nothing continues a leaf: it needs no state of its own unless it takes several passes.
     const bool passing = node.children.empty() && run.state == nullptr && left <= kPassRows;
     // The last child may move its parent's state on, unless others in this pass start from it.
     const bool takes_over =
@@ -107,7 +107,7 @@ std::vector<RunnerModel::Piece> RunnerModel::TakePieces(const PrefixPlan& plan, 
   return pieces;
 }
 
-// After a pass: children of nodes that are through become ready, and states that nobody goes on from free.
+// After a pass: children of nodes that are through become ready, and states that nothing continues are freed.
 int64_t RunnerModel::FinishPieces(const PrefixPlan& plan, std::span<const Piece> pieces,
                                   std::vector<NodeRun>& runs, std::vector<int>& ready) {
   int64_t ended = 0;  // requests

@@ -1,5 +1,5 @@
 // A real model behind the evaluation interface. The recurrent state makes sharing cheap: a beginning that
-// requests have in common runs once and its state is copied for every way it goes on.
+// requests have in common runs once and its state is copied for every continuation.
 #pragma once
 
 #include <cstdint>
@@ -45,9 +45,9 @@ class RunnerModel final : public TokenModel {
     int64_t begin = 0, length = 0;         // rows of the node
     int64_t row = 0;                       // first row in the pass
     SequenceState* state = nullptr;        // its own; null for those whose end nobody needs
-    const SequenceState* start = nullptr;  // where it goes on from; null: from nothing
+    const SequenceState* start = nullptr;  // the state it continues; null: an empty one
   };
-  // Where a node stands.
+  // How far a node has come.
   struct NodeRun {
     int64_t done = 0;                // rows that have run
     SequenceState* state = nullptr;  // behind them; kept until all children have started from it

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -20,10 +21,11 @@ struct TaskOptions {
   int shots = 0;      // examples in front of every question, for tasks that have them
   bool log_samples = false;
   // humaneval alone:
-  bool allow_code_execution = false;
   double code_seconds = 3.0;  // wall-clock limit of one program
-  std::string programs;       // folder for the programs; empty = do not write them when they are run
-  bool force = false;         // overwrite that folder
+  // Why generated programs are not run; empty: they are, in a sandbox.
+  std::string why_not_run = "code execution is not allowed";
+  std::string programs;  // folder for the programs; empty = do not write them when they are run
+  bool force = false;    // overwrite that folder
 };
 
 struct Metric {
@@ -31,11 +33,19 @@ struct Metric {
   Estimate estimate;
 };
 
+// What became of generated programs.
+struct CodeExecution {
+  std::string why_not;   // why they were not run; empty: they were
+  std::string programs;  // the folder they were written to; empty: none
+  int64_t timed_out = 0;
+};
+
 struct TaskResult {
   std::vector<Metric> metrics;
   int64_t documents = 0;                        // evaluated
-  int64_t documents_in_file = 0;                // before --limit
-  OrderedJson details = OrderedJson::object();  // counts and notes of this task
+  int64_t documents_in_file = 0;                // before the limit
+  OrderedJson details = OrderedJson::object();  // counts of this task, for its document only
+  std::optional<CodeExecution> execution;       // for tasks that generate programs
   std::vector<OrderedJson> samples;             // one per document, with log_samples
 };
 

@@ -35,9 +35,10 @@ const Task* FindTask(std::string_view name) {
 
 std::string FindTaskFile(const Task& task, const std::string& data) {
   if (data.empty()) {
-    throw Error(ErrorKind::kUsage, "task " + std::string(task.name) + " needs --data",
+    throw Error(ErrorKind::kUsage, "task " + std::string(task.name) + " needs its documents",
                 {.expected = "a folder with " + std::string(task.folder) + "/" + std::string(task.file) +
-                             ", or the file itself"});
+                             ", or the file itself",
+                 .setting = "data"});
   }
   if (!DirectoryExists(data)) {
     if (!FileExists(data)) throw Error(ErrorKind::kNotFound, "cannot open file", {.file = data});
@@ -46,7 +47,7 @@ std::string FindTaskFile(const Task& task, const std::string& data) {
   const std::string found = FindBelow(task, data, task.file);
   if (found.empty()) {
     const auto places = Places(task, data, task.file);
-    throw Error(ErrorKind::kNotFound, "documents of task " + std::string(task.name) + " are not there",
+    throw Error(ErrorKind::kNotFound, "documents of task " + std::string(task.name) + " are missing",
                 {.file = data, .expected = places[0] + ", " + places[1] + " or " + places[2]});
   }
   return found;

@@ -50,6 +50,9 @@ struct Method {
   ScoreFn score;
   std::string_view help;
   EditFn edit = nullptr;
+  bool seeded = false;          // chosen by chance: other seeds are other runs, and scores mean nothing
+  bool one_shot = false;        // scores all layers on the dense model, whatever the driver does
+  bool squared_scores = false;  // sums of squares, whose root is the score of eq. 4: the order is the same
 };
 // Whether a method runs the calibration samples through the layers.
 inline bool NeedsLayerPasses(const Method& method) {

@@ -11,76 +11,61 @@
 namespace ghost {
 namespace {
 
-std::string SettingsOf(const Json& options, const Json& result) {
+std::string SettingsOf(const EvalDocument& document, const EvalTaskResult& result) {
   std::string text;
   const auto add = [&](const std::string& part) { text += (text.empty() ? "" : ", ") + part; };
-  const std::string data = options.value("data", std::string()),
-                    input = options.value("input", std::string());
-  if (!input.empty()) {
-    add(FileName(input));
-  } else if (!data.empty() && result.at("task") != "recall") {
-    add(FileName(data));
+  if (!document.input.empty()) {
+    add(FileName(document.input));
+  } else if (!document.data.empty() && result.task != "recall") {  // which makes its own documents
+    add(FileName(document.data));
   }
-  if (result.contains("variant")) add(result["variant"].get<std::string>());
-  if (result.contains("max_length")) add(fmt::format("{} tokens", result["max_length"].get<int64_t>()));
-  if (const int64_t limit = options.value("limit", int64_t{0}); limit > 0)
-    add(fmt::format("first {}", limit));
+  if (!result.variant.empty()) add(result.variant);
+  if (result.max_length) add(fmt::format("{} tokens", *result.max_length));
+  if (document.limit > 0) add(fmt::format("first {}", document.limit));
   return text;
 }
 
-PruningWay WayOf(const Json& pruning) {
-  PruningWay way;
-  if (pruning.is_null()) return way;
-  way.method = pruning.at("method").get<std::string>();
-  if (way.method == "mask-file") {
-    way.dropped = std::numeric_limits<double>::quiet_NaN();
-    way.details = FileName(pruning.at("mask_file").get<std::string>());
-    return way;
+PruningKind KindOf(const PruningRecord& pruning) {
+  PruningKind kind{.dropped = pruning.sparsity.value_or(std::numeric_limits<double>::quiet_NaN()),
+                   .method = pruning.method};
+  if (pruning.by_list()) {
+    kind.details = pruning.mask_file;
+    return kind;
   }
-  way.dropped = pruning.at("sparsity").get<double>();
-  if (pruning.value("variant", Json()).is_string()) way.method += " " + pruning["variant"].get<std::string>();
-  way.details = CalibrationText(pruning.value("calibration", Json()));
+  if (!pruning.variant.empty()) kind.method += " " + pruning.variant;
+  kind.details = pruning.calibration;
   const auto add = [&](const char* part) {
-    way.details += (way.details.empty() ? "" : "; ") + std::string(part);
+    kind.details += (kind.details.empty() ? "" : "; ") + std::string(part);
   };
-  if (pruning.value("pool", std::string()) == "group") add("pool group");
-  if (pruning.value("one_shot", false) && !way.method.starts_with("taylor")) add("one shot");
-  if (pruning.value("conv_bias", std::string()) == "kept") add("convolution bias kept");
-  return way;
+  if (pruning.pool == "group") add("pool group");
+  if (pruning.one_shot && !pruning.one_shot_method) add("one shot");
+  if (pruning.conv_bias_kept) add("convolution bias kept");
+  return kind;
 }
 
 }  // namespace
 
-bool PruningWay::operator<(const PruningWay& other) const {
+bool PruningKind::operator<(const PruningKind& other) const {
   // Chosen by hand comes last.
-  const auto key = [](const PruningWay& way) {
-    return std::make_tuple(std::isnan(way.dropped) ? 2.0 : way.dropped, way.method, way.details);
+  const auto key = [](const PruningKind& kind) {
+    return std::make_tuple(std::isnan(kind.dropped) ? 2.0 : kind.dropped, kind.method, kind.details);
   };
   return key(*this) < key(other);
 }
 
-EvalResults ReadEvalDocument(const ResultFile& file) {
-  const Json& d = file.document;
+EvalResults ArrangeEval(const EvalDocument& document) {
   EvalResults results;
-  const Json pruning = d.value("pruning", Json());
-  const std::string own_hash = d.at("model").at("content_hash").get<std::string>();
-  EvalModel& model = results[pruning.is_null() ? own_hash : pruning.at("model").get<std::string>()];
-  if (pruning.is_null()) model.name = FileName(d["model"].at("path").get<std::string>());
-  EvalRow& row = model.rows[WayOf(pruning)];
-  if (const Json bytes = d.value("state_bytes_per_sequence", Json()); bytes.is_number_integer()) {
-    row.state_bytes = bytes.get<int64_t>();
-  }
-  for (const Json& result : ListOf(d.at("results"))) {
-    for (const auto& [name, value] : result.get_ref<const Json::object_t&>()) {
-      // A metric is what has a standard error beside it.
-      if (!value.is_number() || !result.contains(name + "_stderr") || name.starts_with("nll")) continue;
-      row.values[{result.at("task").get<std::string>(), name, SettingsOf(d.at("options"), result)}].push_back(
-          value.get<double>());
+  const std::optional<PruningRecord>& pruning = document.pruning;
+  EvalModel& model = results[pruning ? pruning->model : document.content_hash];
+  if (!pruning) model.name = FileName(document.model_path);
+  EvalRow& row = model.rows[pruning ? KindOf(*pruning) : PruningKind{}];
+  row.state_bytes = document.state_bytes;
+  for (const EvalTaskResult& result : document.results) {
+    for (const auto& [name, value] : result.metrics) {
+      if (name.starts_with("nll")) continue;  // the same as perplexity, in other words
+      row.values[{result.task, name, SettingsOf(document, result)}].push_back(value);
     }
-    if (!result.contains("by_distance")) continue;
-    for (const Json& part : ListOf(result["by_distance"])) {
-      row.by_distance.emplace_back(part.at("distance").get<std::string>(), part.at("accuracy").get<double>());
-    }
+    row.by_distance.insert(row.by_distance.end(), result.by_distance.begin(), result.by_distance.end());
   }
   return results;
 }
@@ -89,8 +74,8 @@ void MergeEvals(EvalResults more, EvalResults& results) {
   for (auto& [hash, model] : more) {
     EvalModel& into = results[hash];
     if (into.name.empty()) into.name = model.name;
-    for (auto& [way, row] : model.rows) {
-      EvalRow& target = into.rows[way];
+    for (auto& [kind, row] : model.rows) {
+      EvalRow& target = into.rows[kind];
       if (row.state_bytes) target.state_bytes = row.state_bytes;
       for (auto& [column, values] : row.values) {
         std::vector<double>& all = target.values[column];

@@ -1,4 +1,4 @@
-// What `ghost eval` found, arranged for tables and curves: a row per way of pruning, a column per metric.
+// What `ghost eval` found, arranged for tables and curves: a row per kind of pruning, a column per metric.
 #pragma once
 
 #include <cstdint>
@@ -8,11 +8,11 @@
 #include <utility>
 #include <vector>
 
-#include "report/result_files.h"
+#include "report/eval_document.h"
 
 namespace ghost {
 
-// What was measured: results may stand in one column only if all of this agrees.
+// What was measured: results may share a column only if all of this agrees.
 struct MetricColumn {
   std::string task;
   std::string name;      // the harness's: "word_perplexity", "acc", ...
@@ -20,12 +20,12 @@ struct MetricColumn {
   auto operator<=>(const MetricColumn&) const = default;
 };
 
-// How a model came to be: its pruning record without seeds. Runs that differ in the seed alone are one way.
-struct PruningWay {
+// How a model was pruned, without the seed: runs that differ in the seed alone are one kind.
+struct PruningKind {
   double dropped = 0.0;  // share of the state; NaN: chosen by hand
   std::string method;    // empty: not pruned
   std::string details;   // "64 x 512 tokens of books.txt; pool group"
-  bool operator<(const PruningWay& other) const;
+  bool operator<(const PruningKind& other) const;
 };
 
 struct EvalRow {
@@ -36,15 +36,14 @@ struct EvalRow {
 
 struct EvalModel {
   std::string name;  // of the unpruned model, or its hash where only pruned ones were measured
-  std::map<PruningWay, EvalRow> rows;
+  std::map<PruningKind, EvalRow> rows;
 };
 
 using EvalResults = std::map<std::string, EvalModel>;  // by content hash of the unpruned model
 
-// What one document of schema ghost.eval says. One that is not as its schema says is a Json::exception.
-EvalResults ReadEvalDocument(const ResultFile& file);
+EvalResults ArrangeEval(const EvalDocument& document);
 
-// Adds `more` to `results`: runs of the same way of pruning stand in one row.
+// Adds `more` to `results`: runs of models pruned alike share a row.
 void MergeEvals(EvalResults more, EvalResults& results);
 
 }  // namespace ghost

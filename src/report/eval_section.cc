@@ -3,6 +3,7 @@
 #include <cmath>
 #include <set>
 
+#include "analysis/mean.h"
 #include "base/units.h"
 #include "report/line_chart.h"
 #include "report/numbers.h"
@@ -29,20 +30,20 @@ std::string Caption(const MetricColumn& column) {
 
 std::set<MetricColumn> ColumnsOf(const EvalModel& model) {
   std::set<MetricColumn> columns;
-  for (const auto& [way, row] : model.rows) {
+  for (const auto& [kind, row] : model.rows) {
     for (const auto& [column, values] : row.values) columns.insert(column);
   }
   return columns;
 }
 
-std::string LabelOf(const PruningWay& way) { return way.method.empty() ? "(unpruned)" : way.method; }
+std::string LabelOf(const PruningKind& kind) { return kind.method.empty() ? "(unpruned)" : kind.method; }
 
 HtmlTable CostTable(const EvalModel& model, const std::set<MetricColumn>& columns) {
   HtmlTable table = {.columns = {"dropped", "method", "chosen by", "state per sequence"}, .text_columns = 3};
   for (const MetricColumn& column : columns) table.columns.push_back(Caption(column));
-  for (const auto& [way, row] : model.rows) {
-    std::vector<std::string> cells = {std::isnan(way.dropped) ? "" : Percent(way.dropped), LabelOf(way),
-                                      way.details,
+  for (const auto& [kind, row] : model.rows) {
+    std::vector<std::string> cells = {std::isnan(kind.dropped) ? "" : Percent(kind.dropped), LabelOf(kind),
+                                      kind.details,
                                       row.state_bytes ? Bytes(static_cast<double>(*row.state_bytes)) : ""};
     for (const MetricColumn& column : columns) {
       const std::vector<double> values = ValuesOf(row, column);
@@ -58,21 +59,21 @@ HtmlTable CostTable(const EvalModel& model, const std::set<MetricColumn>& column
 LineChart CostChart(const EvalModel& model, const MetricColumn& column) {
   LineChart chart = {.title = Caption(column), .x_label = "dropped, %", .y_label = column.name};
   std::vector<double> unpruned;
-  if (const auto start = model.rows.find(PruningWay{}); start != model.rows.end()) {
+  if (const auto start = model.rows.find(PruningKind{}); start != model.rows.end()) {
     unpruned = ValuesOf(start->second, column);
   }
   std::map<std::string, ChartSeries> curves;
   double low = HUGE_VAL, high = 0;
-  for (const auto& [way, row] : model.rows) {
+  for (const auto& [kind, row] : model.rows) {
     const std::vector<double> values = ValuesOf(row, column);
-    if (values.empty() || std::isnan(way.dropped) || way.method.empty()) continue;
-    ChartSeries& curve = curves[way.method + ", " + way.details];
+    if (values.empty() || std::isnan(kind.dropped) || kind.method.empty()) continue;
+    ChartSeries& curve = curves[kind.method + ", " + kind.details];
     if (curve.points.empty()) {
-      curve.label = way.method;
+      curve.label = kind.method;
       curve.dots = true;
       if (!unpruned.empty()) curve.points.emplace_back(0.0, Mean(unpruned));
     }
-    curve.points.emplace_back(100 * way.dropped, Mean(values));
+    curve.points.emplace_back(100 * kind.dropped, Mean(values));
     low = std::min(low, curve.points.back().second), high = std::max(high, curve.points.back().second);
   }
   for (auto& [key, curve] : curves) chart.series.push_back(std::move(curve));
@@ -86,9 +87,9 @@ bool IsWorthACurve(const EvalModel& model, const MetricColumn& column) {
   if (column.name == "byte_perplexity" || column.name == "bits_per_byte" || column.name == "acc_norm")
     return false;
   std::set<double> dropped;
-  for (const auto& [way, row] : model.rows) {
-    if (!std::isnan(way.dropped) && way.dropped > 0 && row.values.contains(column))
-      dropped.insert(way.dropped);
+  for (const auto& [kind, row] : model.rows) {
+    if (!std::isnan(kind.dropped) && kind.dropped > 0 && row.values.contains(column))
+      dropped.insert(kind.dropped);
   }
   return dropped.size() > 1;
 }
@@ -96,9 +97,9 @@ bool IsWorthACurve(const EvalModel& model, const MetricColumn& column) {
 // What is remembered over how far back it was said; one picture per share that was dropped.
 void AddRecallCharts(const EvalModel& model, HtmlPage& page) {
   std::map<double, LineChart> charts;
-  const auto start = model.rows.find(PruningWay{});
-  const auto curve_of = [](const PruningWay& way, const EvalRow& row, LineChart& chart) {
-    ChartSeries curve = {.label = LabelOf(way), .dots = true};
+  const auto start = model.rows.find(PruningKind{});
+  const auto curve_of = [](const PruningKind& kind, const EvalRow& row, LineChart& chart) {
+    ChartSeries curve = {.label = LabelOf(kind), .dots = true};
     for (const auto& [distance, accuracy] : row.by_distance) {
       size_t place = 0;
       while (place < chart.x_names.size() && chart.x_names[place] != distance) ++place;
@@ -107,16 +108,16 @@ void AddRecallCharts(const EvalModel& model, HtmlPage& page) {
     }
     chart.series.push_back(std::move(curve));
   };
-  for (const auto& [way, row] : model.rows) {
-    if (row.by_distance.empty() || way.method.empty() || std::isnan(way.dropped)) continue;
-    LineChart& chart = charts[way.dropped];
+  for (const auto& [kind, row] : model.rows) {
+    if (row.by_distance.empty() || kind.method.empty() || std::isnan(kind.dropped)) continue;
+    LineChart& chart = charts[kind.dropped];
     if (chart.series.empty()) {
-      chart.title = "Recall with " + Percent(way.dropped) + " dropped";
+      chart.title = "Recall with " + Percent(kind.dropped) + " dropped";
       chart.x_label = "tokens between mention and question";
       chart.y_label = "right answers, %";
       if (start != model.rows.end()) curve_of(start->first, start->second, chart);
     }
-    curve_of(way, row, chart);
+    curve_of(kind, row, chart);
   }
   for (const auto& [dropped, chart] : charts) page.AddPicture(RenderSvg(chart));
 }

@@ -3,13 +3,10 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <numeric>
+
+#include "analysis/mean.h"
 
 namespace ghost {
-
-double Mean(const std::vector<double>& values) {
-  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
-}
 
 bool IsShare(std::string_view metric) { return metric.starts_with("acc") || metric.starts_with("pass@"); }
 

@@ -7,8 +7,6 @@
 
 namespace ghost {
 
-double Mean(const std::vector<double>& values);  // of at least one value
-
 // Whether a metric of an evaluation is a share, which people want in percent.
 bool IsShare(std::string_view metric);
 

@@ -10,18 +10,13 @@
 namespace ghost {
 namespace {
 
-// What is made of the documents of a schema; the page has them in this order.
-struct Section {
-  std::string_view schema;
-  void (*add)(const ResultFile&, HtmlPage&);  // null: they are joined (AddEvalSection)
-};
-constexpr Section kSections[] = {{"ghost.reproduce", AddPaperSection},
-                                 {"ghost.eval", nullptr},
+// In the order of the page. Those without a function are joined first (AddEvalSection).
+constexpr Section kSections[] = {{"ghost.eval", nullptr},
                                  {"ghost.bench", AddBenchSection},
                                  {"ghost.prune", AddPruneSection},
                                  {"ghost.train", AddTrainSection}};
 
-// Uses one document; one that is not as its schema says spoils nothing but itself.
+// Uses one document; one that is not as its schema says is only left out itself.
 template <class Use>
 void TryDocument(const ResultFile& file, Report& report, Use use) {
   try {
@@ -34,8 +29,8 @@ void TryDocument(const ResultFile& file, Report& report, Use use) {
   }
 }
 
-bool HasSection(const std::string& schema) {
-  return std::any_of(std::begin(kSections), std::end(kSections),
+bool HasSection(std::span<const Section> sections, const std::string& schema) {
+  return std::any_of(sections.begin(), sections.end(),
                      [&](const Section& section) { return section.schema == schema; });
 }
 
@@ -46,7 +41,7 @@ void AddSection(const Section& section, const ResultFiles& results, HtmlPage& pa
     if (SchemaOf(file) != section.schema) continue;
     TryDocument(file, report, [&] {
       if (section.add == nullptr) {
-        MergeEvals(ReadEvalDocument(file), evaluations);
+        MergeEvals(ArrangeEval(ReadEvalDocument(file.document)), evaluations);
         return;
       }
       HtmlPage part;
@@ -59,14 +54,16 @@ void AddSection(const Section& section, const ResultFiles& results, HtmlPage& pa
 
 }  // namespace
 
-Report MakeReport(const std::string& title, const ResultFiles& results) {
+Report MakeReport(const std::string& title, const ResultFiles& results, std::span<const Section> first) {
+  std::vector<Section> sections(first.begin(), first.end());
+  sections.insert(sections.end(), std::begin(kSections), std::end(kSections));
   Report report;
   report.unread = results.unread;
   HtmlPage page(title);
-  for (const Section& section : kSections) AddSection(section, results, page, report);
+  for (const Section& section : sections) AddSection(section, results, page, report);
   for (const ResultFile& file : results.files) {
     const std::string schema = SchemaOf(file);
-    if (!HasSection(schema))
+    if (!HasSection(sections, schema))
       report.unread.push_back({file.path, "results of " + schema + " have no place here"});
   }
   if (!report.unread.empty()) {

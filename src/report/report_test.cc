@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "base/error.h"
 #include "tests/support/temp_dir.h"
 
@@ -44,7 +46,8 @@ Json EvalDocument(const std::string& method, double dropped, int seed, double pe
 Json PruneDocument() {
   return {{"schema", "ghost.prune/1"},
           {"model", {{"path", "models/small/"}}},
-          {"pruning", {{"method", "ghost"}, {"sparsity", 0.5}, {"calibration", nullptr}}},
+          {"pruning",
+           {{"method", "ghost"}, {"sparsity", 0.5}, {"calibration", nullptr}, {"squared_scores", true}}},
           {"state_bytes_before", 2'000'000},
           {"state_bytes_after", 1'000'000},
           {"advice", {"N = 2 is <small>"}},
@@ -86,6 +89,46 @@ TEST(Report, ShowsWhatAPrunedModelKept) {
   EXPECT_THAT(report.html, HasSubstr("N = 2 is &lt;small&gt;"));
   EXPECT_THAT(report.html, HasSubstr("<path fill=\"#003c78\" d=\"M1 0h1v1h-1z\"/>"));  // kept, the highest
   EXPECT_THAT(report.html, HasSubstr("of 4 ("));                                       // the elbow
+}
+
+TEST(Report, SquaresAreShownAsTheirRootsAndScoresOfChanceNotAtAll) {
+  Json plain = PruneDocument();
+  plain["pruning"].erase("squared_scores");  // as older versions wrote it
+  const std::string squared = MakeReport("Title", {{{"a.json", PruneDocument()}}, {}}).html;
+  const std::string shown = MakeReport("Title", {{{"a.json", plain}}, {}}).html;
+  EXPECT_THAT(shown, HasSubstr("Scores of all state channels"));
+  EXPECT_NE(shown, squared);
+  plain["layers"][0]["scores"] = {{std::sqrt(0.1), std::sqrt(2.0), std::sqrt(0.2), 1.0}};
+  EXPECT_EQ(MakeReport("Title", {{{"a.json", plain}}, {}}).html, squared);
+  plain["pruning"]["seeded_method"] = true;
+  EXPECT_THAT(MakeReport("Title", {{{"a.json", plain}}, {}}).html,
+              Not(HasSubstr("Scores of all state channels")));
+}
+
+TEST(Report, OneShotIsSaidOnlyWhereTheMethodWouldNotDoIt) {
+  Json d = EvalDocument("anything", 0.5, 0, 1);
+  d["pruning"]["one_shot"] = true;
+  EXPECT_THAT(MakeReport("Title", {{{"a.json", d}}, {}}).html, HasSubstr("<td>one shot</td>"));
+  d["pruning"]["one_shot_method"] = true;
+  EXPECT_THAT(MakeReport("Title", {{{"a.json", d}}, {}}).html, Not(HasSubstr("one shot")));
+}
+
+TEST(Report, AListIsNamedByItsFile) {
+  Json d = EvalDocument("mask-file", 0.5, 0, 1);
+  d["pruning"].erase("sparsity");
+  d["pruning"]["mask_file"] = "lists/mine.json";
+  EXPECT_THAT(MakeReport("Title", {{{"a.json", d}}, {}}).html,
+              HasSubstr("<td></td><td>mask-file</td><td>mine.json</td>"));
+}
+
+TEST(Report, SectionsOfOthersComeFirst) {
+  constexpr Section kOther[] = {{"ghost.inspect", [](const ResultFile& file, HtmlPage& page) {
+                                   page.AddHeading("Seen: " + file.path);
+                                 }}};
+  const Report report = MakeReport(
+      "Title", {{{"a.json", PruneDocument()}, {"b.json", {{"schema", "ghost.inspect/1"}}}}, {}}, kOther);
+  EXPECT_THAT(report.unread, IsEmpty());
+  EXPECT_LT(report.html.find("Seen: b.json"), report.html.find("Pruned: a.json"));
 }
 
 TEST(Report, BrokenDocumentsAreNamedAndSpoilNothingElse) {

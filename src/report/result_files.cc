@@ -31,7 +31,7 @@ ResultFiles FindResults(const std::string& folder) {
   for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
     if (entry.is_regular_file() && entry.path().extension() == ".json") paths.push_back(entry.path());
   }
-  std::sort(paths.begin(), paths.end());  // whatever order the file system gives
+  std::sort(paths.begin(), paths.end());  // the same order on every file system
   ResultFiles found;
   for (const auto& path : paths) {
     const std::string name = path.lexically_relative(folder).string();
@@ -50,6 +50,13 @@ std::string CalibrationText(const Json& calibration) {
   return fmt::format("{} x {} tokens of {}", calibration.at("samples").get<int64_t>(),
                      calibration.at("length").get<int64_t>(),
                      FileName(calibration.at("source").get<std::string>()));
+}
+
+void CheckSchema(const Json& document, std::string_view schema) {
+  const std::string actual = IsResult(document) ? document["schema"].get<std::string>() : "none";
+  if (actual.substr(0, actual.find('/')) == schema) return;
+  throw Error(ErrorKind::kCorrupt, "a document of another schema",
+              {.tensor = "schema", .expected = std::string(schema), .actual = actual});
 }
 
 std::string SchemaOf(const ResultFile& file) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/json.h"
@@ -24,11 +25,14 @@ struct ResultFiles {
 };
 
 // Looks at every file named *.json in and below `folder`; links to folders are not followed. JSON of others
-// (config.json, tokenizer.json) is passed over. A folder that is not there is Error(kNotFound).
+// (config.json, tokenizer.json) is ignored. A missing folder is Error(kNotFound).
 ResultFiles FindResults(const std::string& folder);
 
 // The elements of what must be a list; anything else is a Json::exception, as with at() and get().
 inline const Json::array_t& ListOf(const Json& value) { return value.get_ref<const Json::array_t&>(); }
+
+// Error(kCorrupt) unless the document has this schema, of any version: "ghost.eval".
+void CheckSchema(const Json& document, std::string_view schema);
 
 // "64 x 512 tokens of books.txt", from the `calibration` of a pruning record; empty where there was none.
 std::string CalibrationText(const Json& calibration);

@@ -15,7 +15,7 @@ struct ScatterChart {
 };
 
 // The same chart gives the same bytes everywhere. The axes end where all but the outermost 0.5 % on each side
-// have their place; points beyond stand on the edge.
+// have their place; points beyond are drawn on the edge.
 std::string RenderSvg(const ScatterChart& chart);
 
 }  // namespace ghost

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "report/elbow.h"
+#include "analysis/elbow.h"
 
 namespace ghost {
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "report/eval_results.h"
@@ -20,13 +21,11 @@ void AddPruneSection(const ResultFile& file, HtmlPage& page);
 // One run of `ghost bench`: speed of one or several models, or the cost of pruning.
 void AddBenchSection(const ResultFile& file, HtmlPage& page);
 
-// One table or figure of the paper.
-void AddPaperSection(const ResultFile& file, HtmlPage& page);
-
 // One training run.
 void AddTrainSection(const ResultFile& file, HtmlPage& page);
 
-// The loss of a training run, as SVG; `document` is of schema ghost.train.
-std::string DrawTraining(const Json& document);
+// The loss of a training run over its steps, of batches and of held-out text (which may be empty), as SVG.
+std::string DrawLosses(std::vector<std::pair<double, double>> batches,
+                       std::vector<std::pair<double, double>> held_out);
 
 }  // namespace ghost

@@ -1,4 +1,4 @@
-// What all our pictures have in common: size, colours, frame, texts. Pictures stand by themselves: no script,
+// What all our pictures have in common: size, colours, frame, texts. Pictures are self-contained: no script,
 // no font, no link.
 #pragma once
 
@@ -12,7 +12,7 @@ namespace ghost {
 
 inline constexpr double kPictureWidth = 640, kPictureHeight = 360;
 
-// The place of the values inside a picture; around it stand title, labels and numbers.
+// The place of the values inside a picture; title, labels and numbers are around it.
 struct PlotArea {
   double left = 64, right = kPictureWidth - 16, top = 40, bottom = kPictureHeight - 52;
 };
@@ -35,7 +35,7 @@ std::string SvgAxisNames(const PlotArea& area, std::string_view x_label, std::st
 std::string SvgXTicks(const PlotArea& area, const Ticks& ticks, const std::vector<std::string>& names = {});
 std::string SvgYTicks(const PlotArea& area, const Ticks& ticks);
 
-// The place that is left when the names of series stand to the right of it.
+// The place that is left when the names of series are to the right of it.
 PlotArea AreaBesideLegend(const std::vector<std::string>& labels);
 // The names, each in the colour of its series.
 std::string SvgLegend(const PlotArea& area, const std::vector<std::string>& labels);

@@ -14,7 +14,7 @@ struct Ticks {
   double step = 1;             // linear: 1, 2 or 5 times a power of ten
   std::vector<double> values;  // low, ..., high
 
-  // Where a value stands between low (0) and high (1).
+  // The place of a value between low (0) and high (1).
   double Fraction(double value) const;
   std::string Label(double value) const;  // with as many digits as the step needs
 };

@@ -28,7 +28,7 @@ struct ParameterLayout {
 ParameterLayout MakeParameterLayout(const ModelConfig& config);
 
 // Tensors that alias `memory` (layout.size floats), for a Model. Whoever changes the floats afterwards must
-// make the Model anew: it has copies of the small vectors.
+// make the Model again: it has copies of the small vectors.
 ModelWeights ViewWeights(const ParameterLayout& layout, const ModelConfig& config,
                          const std::shared_ptr<const Buffer>& memory);
 

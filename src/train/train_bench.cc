@@ -32,7 +32,7 @@ void BenchTrain(benchmark::State& state, const char* shape, int vocab_size) {
   for (int32_t& id : ids) id = static_cast<int32_t>(rng.Bits() % static_cast<uint64_t>(vocab_size));
   CorpusWindows source(ids, settings.length, 1);
   Trainer trainer(config, settings, source);
-  trainer.Step();  // memory is there afterwards
+  trainer.Step();  // allocates all memory
   for (auto _ : state) trainer.Step();
   static const double gemm = MeasureMachineLimits().gemm_flops;
   const double tokens = static_cast<double>(state.iterations() * settings.batch * settings.length);

@@ -12,14 +12,14 @@ namespace ghost {
 namespace {
 
 [[noreturn]] void BadSetting(const std::string& name, const std::string& expected, int64_t actual) {
-  throw Error(ErrorKind::kUsage, "bad value of --" + name,
-              {.expected = expected, .actual = std::to_string(actual)});
+  throw Error(ErrorKind::kUsage, "bad value of " + name,
+              {.expected = expected, .actual = std::to_string(actual), .setting = name});
 }
 
 const TrainerSettings& Checked(const TrainerSettings& s) {
   if (s.length < 1) BadSetting("length", "1 or more", s.length);
   if (s.batch < 1) BadSetting("batch", "1 or more", s.batch);
-  if (s.micro_batch < 1) BadSetting("micro-batch", "1 or more", s.micro_batch);
+  if (s.micro_batch < 1) BadSetting("micro_batch", "1 or more", s.micro_batch);
   if (s.schedule.steps < 1) BadSetting("steps", "1 or more", s.schedule.steps);
   return s;
 }
@@ -98,7 +98,9 @@ void Trainer::Step() {
   const double norm = GradientNorm(gradients_.data(), layout_.size);
   if (!std::isfinite(loss) || !std::isfinite(norm)) {
     throw Error(ErrorKind::kUsage, "training has diverged: the loss is no number any more",
-                {.actual = "step " + std::to_string(step_), .hint = "begin anew with a smaller --lr"});
+                {.actual = "step " + std::to_string(step_),
+                 .hint = "start from scratch with a smaller learning rate",
+                 .setting = "lr"});
   }
   // The small addend is PyTorch's, so that runs can be compared.
   const double clip = settings_.clip > 0 ? std::min(1.0, settings_.clip / (norm + 1e-6)) : 1.0;

@@ -26,7 +26,7 @@ struct TrainerSettings {
   double clip = 1.0;        // largest gradient norm; 0 = none
   uint64_t seed = 42;       // of the weights
   Initialization init = Initialization::kMamba2;
-  const ModelWeights* start = nullptr;  // weights to go on from instead; needed by the constructor only
+  const ModelWeights* start = nullptr;  // weights to continue from instead; needed by the constructor only
 };
 
 struct ValidationPoint {
@@ -52,7 +52,7 @@ class Trainer {
   // leaves the trainer as it was before the call. A loss that is no number is Error(kUsage).
   void Step();
 
-  // Mean -log p over all windows of L + 1 tokens that lie one behind the other in `windows`.
+  // Mean -log p over all windows of L + 1 tokens that follow each other in `windows`.
   double MeanLoss(std::span<const int32_t> windows);
 
   int64_t step() const { return step_; }  // updates done
@@ -78,7 +78,7 @@ class Trainer {
   Buffer gradients_;
   ModelGradients gradient_views_;
   AdamW optimizer_;
-  Model model_;  // aliases weights_; made anew after every update
+  Model model_;  // aliases weights_; made again after every update
   BackwardPass pass_;
   int64_t step_ = 0;
   TrainingHistory history_;

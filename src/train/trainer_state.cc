@@ -16,8 +16,9 @@ namespace {
 constexpr const char* kSchema = "ghost.training-state/1";
 
 [[noreturn]] void Corrupt(const std::string& file, const std::string& place, const std::string& what) {
-  throw Error(ErrorKind::kCorrupt, "the training state is damaged: " + what,
-              {.file = file, .tensor = place, .hint = "remove it and begin anew without --resume"});
+  throw Error(
+      ErrorKind::kCorrupt, "the training state is damaged: " + what,
+      {.file = file, .tensor = place, .hint = "remove it and start from scratch", .setting = "resume"});
 }
 
 // Tensors that alias `memory`, which must live until they are written.
@@ -91,7 +92,8 @@ void Trainer::Load(const std::string& directory, const OrderedJson& fingerprint)
     throw Error(ErrorKind::kUsage, "the training state belongs to another run",
                 {.file = file,
                  .actual = "changes: " + difference.substr(0, 400),
-                 .hint = "resume with the options it was begun with, or begin anew without --resume"});
+                 .hint = "resume with the settings it was started with, or start from scratch",
+                 .setting = "resume"});
   }
   const int64_t step = JsonInt(json, "step", -1, 0, int64_t{1} << 40, file);
   TrainingHistory history;

@@ -22,68 +22,49 @@ void CopyTokenizer(const std::string& from, const std::string& to) {
   if (!DirectoryExists(from)) WriteFileAtomically(to + "/tokenizer.json", ReadFile(from));
 }
 
-// A text and what was made of it: {"file": name, "tokens": count, "ids": hash}.
-std::string DescribeText(const OrderedJson& text) {
-  const std::string file = text["file"].get<std::string>();
-  if (file.empty()) return "none";
-  const std::string tokens =
-      text.contains("tokens") ? fmt::format(", {} tokens", text["tokens"].get<int64_t>()) : "";
-  return fmt::format("{}{}, ids {}", file, tokens, text["ids"].get<std::string>());
-}
-
-// The sizes are in the opening already.
-std::string SettingsTable(const OrderedJson& settings) {
+std::string SettingsTable(const std::vector<std::pair<std::string, std::string>>& settings) {
   std::string table = "| setting | value |\n|---|---|\n";
-  for (const auto& [name, value] : settings.items()) {
-    if (name == "config") continue;
-    const std::string text = value.is_object()   ? DescribeText(value)
-                             : value.is_string() ? value.get<std::string>()
-                                                 : value.dump();
-    table += fmt::format("| {} | {} |\n", name, text);
-  }
+  for (const auto& [name, value] : settings) table += fmt::format("| {} | {} |\n", name, value);
   return table;
 }
 
-std::string CurveTable(const OrderedJson& curve) {
+std::string CurveTable(const std::vector<LossPoint>& curve) {
   std::string table = "| step | loss |\n|---:|---:|\n";
   const size_t stride = std::max<size_t>(1, curve.size() / 20);
   for (size_t i = stride - 1; i < curve.size(); i += stride) {
-    table +=
-        fmt::format("| {} | {:.4f} |\n", curve[i]["step"].get<int64_t>(), curve[i]["loss"].get<double>());
+    table += fmt::format("| {} | {:.4f} |\n", curve[i].step, curve[i].loss);
   }
   return table;
 }
 
-std::string ValidationTable(const OrderedJson& points) {
+std::string ValidationTable(const std::vector<ValidationSummary>& points) {
   if (points.empty()) return "";
   std::string table =
       "\nOn held-out text:\n\n| step | loss | perplexity | bits per byte |\n|---:|---:|---:|---:|\n";
   const size_t stride = (points.size() + 19) / 20;
   for (size_t i = (points.size() - 1) % stride; i < points.size(); i += stride) {
-    table += fmt::format("| {} | {:.4f} | {:.3f} | {:.4f} |\n", points[i]["step"].get<int64_t>(),
-                         points[i]["nll"].get<double>(), points[i]["perplexity"].get<double>(),
-                         points[i]["bits_per_byte"].get<double>());
+    table += fmt::format("| {} | {:.4f} | {:.3f} | {:.4f} |\n", points[i].step, points[i].nll,
+                         points[i].perplexity, points[i].bits_per_byte);
   }
   return table;
 }
 
 }  // namespace
 
-OrderedJson ThinLossCurve(const std::vector<double>& losses, size_t points) {
-  OrderedJson curve = OrderedJson::array();
+std::vector<LossPoint> ThinLossCurve(const std::vector<double>& losses, size_t points) {
+  std::vector<LossPoint> curve;
   const size_t stretch = (losses.size() + points - 1) / std::max<size_t>(points, 1);
   for (size_t begin = 0; begin < losses.size(); begin += stretch) {
     const size_t end = std::min(losses.size(), begin + stretch);
     double sum = 0;
     for (size_t i = begin; i < end; ++i) sum += losses[i];
-    curve.push_back({{"step", end}, {"loss", sum / static_cast<double>(end - begin)}});
+    curve.push_back({end, sum / static_cast<double>(end - begin)});
   }
   return curve;
 }
 
 std::string MakeTrainingCard(const TrainingCardFacts& f) {
   const BlockDims& dims = f.config.blocks.front();
-  const OrderedJson& d = f.document;
   return fmt::format(
       "---\nlibrary_name: transformers\npipeline_tag: text-generation\n---\n\n"
       "# A small Mamba2 language model\n\n"
@@ -96,9 +77,8 @@ std::string MakeTrainingCard(const TrainingCardFacts& f) {
       "Made with:\n\n    {}\n",
       static_cast<double>(f.parameters) / 1e6, f.config.d_model, f.config.num_layers(), dims.num_heads,
       dims.head_dim, dims.max_group_size(), dims.num_groups(), dims.num_groups() == 1 ? "" : "s",
-      f.config.vocab_size, d["ghost_version"].get<std::string>(), d["tokens"].get<int64_t>(),
-      SettingsTable(d["settings"]), CurveTable(d["loss_curve"]), ValidationTable(d["validations"]),
-      f.command);
+      f.config.vocab_size, f.ghost_version, f.tokens, SettingsTable(f.settings), CurveTable(f.losses),
+      ValidationTable(f.validations), f.command);
 }
 
 void WriteTrainedModel(const Trainer& trainer, const TrainedOutput& output) {

@@ -1,7 +1,10 @@
 // The result of a training run as a Hugging Face checkpoint directory.
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "base/json.h"
 #include "train/trainer.h"
@@ -23,14 +26,28 @@ struct TrainedOutput {
 // all.
 void WriteTrainedModel(const Trainer& trainer, const TrainedOutput& output);
 
-// At most `points` equally long stretches of the run: {"step": its last, "loss": mean over it}.
-OrderedJson ThinLossCurve(const std::vector<double>& losses, size_t points);
+struct LossPoint {
+  uint64_t step = 0;  // the last of a stretch
+  double loss = 0.0;  // mean over the stretch
+};
+// At most `points` equally long stretches of the run.
+std::vector<LossPoint> ThinLossCurve(const std::vector<double>& losses, size_t points);
+
+// A measurement on held-out text.
+struct ValidationSummary {
+  int64_t step = 0;
+  double nll = 0.0, perplexity = 0.0, bits_per_byte = 0.0;
+};
 
 // README.md: what the model is, what it was trained on and how, the loss curve, and the command.
 struct TrainingCardFacts {
   ModelConfig config;
   int64_t parameters = 0;
-  OrderedJson document;  // training.json
+  std::string ghost_version;
+  int64_t tokens = 0;                                         // seen in training
+  std::vector<std::pair<std::string, std::string>> settings;  // name and value
+  std::vector<LossPoint> losses;
+  std::vector<ValidationSummary> validations;
   std::string command;
 };
 std::string MakeTrainingCard(const TrainingCardFacts& facts);

@@ -15,8 +15,9 @@ WindowSampler WindowSamplerFromName(std::string_view name) {
   for (const WindowSampler sampler : {WindowSampler::kRandom, WindowSampler::kSequential}) {
     if (NameOf(sampler) == name) return sampler;
   }
-  throw Error(ErrorKind::kUsage, "bad value of --sampler",
-              {.expected = "random-windows or sequential", .actual = std::string(name)});
+  throw Error(
+      ErrorKind::kUsage, "no such sampler",
+      {.expected = "random-windows or sequential", .actual = std::string(name), .setting = "sampler"});
 }
 
 std::vector<std::vector<int32_t>> SampleWindows(std::span<const int32_t> tokens, WindowSampler sampler,
@@ -32,7 +33,8 @@ std::vector<std::vector<int32_t>> SampleWindows(std::span<const int32_t> tokens,
     throw Error(ErrorKind::kUsage, "calibration text is too short",
                 {.expected = fmt::format("at least {} tokens", needed),
                  .actual = fmt::format("{} tokens", total),
-                 .hint = "give more text, or fewer or shorter samples (--samples, --length)"});
+                 .hint = "give more text, or fewer or shorter samples",
+                 .setting = "length"});
   }
   PythonRandom rng(seed);
   std::vector<std::vector<int32_t>> windows;

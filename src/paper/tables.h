@@ -12,12 +12,13 @@ namespace ghost {
 struct PruneSetting {
   std::string method;  // empty: not at all
   double sparsity = 0.5;
-  std::string source;  // calibrated on: "wikitext", or the name of a task; empty: on nothing
+  std::string source;  // the text to calibrate on: "wikitext" or the name of a task; empty: none
   int64_t samples = 128;
   int64_t length = 2048;
   uint64_t seed = 42;
+  bool seeded = false;  // the method is a matter of chance: measured with several seeds
 
-  // The same for the same model; fit for a file name.
+  // Equal settings have equal names; fit for a file name.
   std::string Name() const;
 };
 

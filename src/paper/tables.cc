@@ -1,10 +1,11 @@
-#include "commands/paper_tables.h"
+#include "paper/tables.h"
 
 #include <fmt/format.h>
 
 #include <limits>
 
 #include "base/error.h"
+#include "prune/method.h"
 
 namespace ghost {
 namespace {
@@ -13,24 +14,23 @@ constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 constexpr const char* kWikitext = "wikitext";
 constexpr const char* kWordPerplexity = "word_perplexity";
 
-// Which methods look at text, and how the tables call all of them.
+// What the tables call a method of prune/method.h; without a name: the dense model.
 struct NamedMethod {
   const char* label;
   const char* name;
-  bool calibrated;
 };
-constexpr NamedMethod kDense{"Dense", "", false}, kSparseGpt{"SparseGPT", "sparsegpt", true},
-    kMagnitude{"Magnitude", "magnitude", false}, kRandom{"Random", "random", false},
-    kTaylor{"Taylor", "taylor", true}, kGhost{"GHOST", "ghost", true}, kGhostP{"P only", "ghost-p", true},
-    kGhostQ{"Q only", "ghost-q", true};
+constexpr NamedMethod kDense{"Dense", ""}, kSparseGpt{"SparseGPT", "sparsegpt"},
+    kMagnitude{"Magnitude", "magnitude"}, kRandom{"Random", "random"}, kTaylor{"Taylor", "taylor"},
+    kGhost{"GHOST", "ghost"}, kGhostP{"P only", "ghost-p"}, kGhostQ{"Q only", "ghost-q"};
 
 PruneSetting Setting(const NamedMethod& method, double sparsity = 0.5, int64_t length = 2048,
                      int64_t samples = 128) {
-  return {.method = method.name,
-          .sparsity = sparsity,
-          .source = method.calibrated ? kWikitext : "",
-          .samples = samples,
-          .length = length};
+  PruneSetting setting = {.method = method.name, .sparsity = sparsity, .samples = samples, .length = length};
+  if (setting.method.empty()) return setting;
+  const Method& known = FindMethod(setting.method);
+  if (known.needs != MethodNeeds::kNothing) setting.source = kWikitext;
+  setting.seeded = known.seeded;
+  return setting;
 }
 
 Measurement Perplexity(PruneSetting setting, int64_t max_length = 2048) {
@@ -146,7 +146,7 @@ PaperRow ZeroShotRow(const NamedMethod& method, const char* source, std::vector<
   if (source != nullptr) row.label += std::string(", calibrated on ") + source;
   for (const char* task : kZeroShot) {
     PruneSetting setting = Setting(method);
-    if (method.calibrated && source == nullptr) setting.source = task;
+    if (!setting.source.empty() && source == nullptr) setting.source = task;
     row.cells.push_back({std::move(setting), task, "acc"});
   }
   return row;
@@ -240,7 +240,7 @@ std::string PruneSetting::Name() const {
   if (method.empty()) return "dense";
   std::string name = fmt::format("{}-{:g}", method, 100 * sparsity);
   if (!source.empty()) name += fmt::format("-{}-{}x{}", source, samples, length);
-  return method == "random" || !source.empty() ? name + fmt::format("-seed{}", seed) : name;
+  return seeded || !source.empty() ? name + fmt::format("-seed{}", seed) : name;
 }
 
 PaperTable MakePaperTable(std::string_view id) {

@@ -1,4 +1,4 @@
-#include "report/elbow.h"
+#include "analysis/elbow.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "report/proxy_failure.h"
+#include "analysis/proxy_failure.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

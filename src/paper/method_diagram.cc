@@ -1,4 +1,4 @@
-#include "report/method_diagram.h"
+#include "paper/method_diagram.h"
 
 #include <fmt/format.h>
 

@@ -3,12 +3,13 @@
 
 #include <string>
 
-#include "base/json.h"
+#include "paper/document.h"
 #include "report/html_page.h"
 
 namespace ghost {
 
-HtmlTable PaperTableCells(const Json& document);
-std::string PaperTableMarkdown(const Json& document);
+// `table` must hold a TableContent.
+HtmlTable PaperTableCells(const PaperDocument& table);
+std::string PaperTableMarkdown(const PaperDocument& table);
 
 }  // namespace ghost

@@ -1,4 +1,4 @@
-// Where the saliency of state channels, sorted, begins to rise: how much could go.
+// Where the sorted saliency of state channels begins to rise: how much could be dropped.
 #pragma once
 
 #include <vector>
@@ -7,7 +7,7 @@ namespace ghost {
 
 struct Elbow {
   std::vector<double> curve;  // mean over layers of the r-th lowest score, over the layer's highest
-  int rank = 0;               // the point of the curve that lies farthest below its chord
+  int rank = 0;               // the point of the curve farthest below its chord
 };
 
 // `layers` holds the scores of each layer, of at least one channel; shorter layers are stretched to the

@@ -1,10 +1,10 @@
-#include "report/proxy_failure.h"
+#include "analysis/proxy_failure.h"
 
 #include <algorithm>
 #include <cmath>
 
+#include "analysis/mean.h"
 #include "base/check.h"
-#include "report/numbers.h"
 
 namespace ghost {
 namespace {

@@ -1,14 +1,15 @@
 // Measures the cells of the paper's tables and keeps what it finds: one document of `ghost eval` per cell,
-// below OUTPUT/results. What is there already is not measured again, so an interrupted run goes on where it
-// stopped.
+// below OUTPUT/results. Existing results are reused, so the same call continues an interrupted run.
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "commands/options.h"
-#include "commands/paper_tables.h"
+#include "paper/tables.h"
 
 namespace ghost {
 
@@ -17,44 +18,63 @@ struct PaperSetup {
   std::string output;
   std::string data;          // folder with the files of all tasks
   std::string calibration;   // instead of WikiText-2's train split, if not empty
-  std::string tokenizer;     // for checkpoints without one
-  std::string bos = "none";  // as for ghost eval
+  std::string bos = "none";  // the rule for BOS (eval/requests.h)
   int prefix_token = -1;
   bool quick = false;  // a sixteenth of the samples, the first documents only
   int seeds = 5;       // of the random method
-  bool allow_code_execution = false;
 };
 
 struct PaperModel {
-  ModelOptions source;
-  std::string name;  // of its path
-  std::string
-      folder;  // of its results, below OUTPUT: name and content hash, so that results belong to a model
+  std::string path;
+  std::string name;    // of its path
+  std::string folder;  // of its results below OUTPUT: name and content hash tell models apart
   std::string family;
   std::string released;  // the released shape it has, "mamba2-130m", or empty
   bool grouped = false;  // more than one group: unequal groups may remain
-  OrderedJson described;
 };
 
-// Opens a model to see what it is; its weights are not read.
-PaperModel DescribePaperModel(const ModelOptions& source);
+// A model to make for a measurement.
+struct PruneRequest {
+  PruneSetting setting;
+  std::string calibration;  // a text file, or task:NAME with its documents in `data`; empty: none
+  std::string data;
+  std::string output;
+};
+
+// A measurement to make on `checkpoint`: the model itself, or what pruning left of it.
+struct EvalRequest {
+  std::string checkpoint;
+  std::string task;
+  int64_t max_length = 0;
+  int64_t limit = 0;     // 0: all documents
+  std::string programs;  // a folder for generated programs, or empty
+  std::string output;    // the document of schema ghost.eval
+};
+
+// How a model is pruned and evaluated; this folder only knows what has to be done. Interrupted work throws
+// Error(kResumable) or Interrupted, and the same call continues it.
+struct PaperActions {
+  std::function<void(const PaperModel&, const PruneRequest&)> prune;
+  std::function<void(const PaperModel&, const EvalRequest&)> evaluate;
+};
 
 class PaperResults {
  public:
-  explicit PaperResults(PaperSetup setup) : setup_(std::move(setup)) {}
+  PaperResults(PaperSetup setup, PaperActions actions)
+      : setup_(std::move(setup)), actions_(std::move(actions)) {}
 
-  // What shall be there after MeasureMissing().
+  // Asks for a result to be available after MeasureMissing(). Missing files are noticed here.
   void Require(const PaperModel& model, const Measurement& what);
 
-  // Prunes and evaluates what is not there yet, model by model; each pruned model is removed when it has been
+  // Prunes and evaluates what is missing, model by model; each pruned model is removed when it has been
   // measured. Error(kResumable) when interrupted.
   void MeasureMissing();
 
   // One value per seed; shares in percent. Empty where the task gave none (programs that were not run).
   std::vector<double> Values(const PaperModel& model, const Measurement& what) const;
 
-  // The settings a measurement stands for: one per seed, and with fewer samples when it has to be quick.
-  std::vector<PruneSetting> SettingsOf(const Measurement& what) const;
+  // The settings that are measured for one of the tables: one per seed, with fewer samples when quick.
+  std::vector<PruneSetting> SettingsOf(const PruneSetting& setting) const;
 
   const PaperSetup& setup() const { return setup_; }
   // The text to calibrate on.
@@ -80,6 +100,7 @@ class PaperResults {
   void Run(const Job& job) const;
 
   PaperSetup setup_;
+  PaperActions actions_;
   std::map<std::string, Job> jobs_;  // by folder
 };
 

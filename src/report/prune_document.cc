@@ -1,0 +1,40 @@
+#include "report/prune_document.h"
+
+#include "base/error.h"
+#include "report/result_files.h"
+
+namespace ghost {
+namespace {
+
+PrunedLayer ReadLayer(const Json& layer) {
+  PrunedLayer out;
+  const Json &scores = layer.at("scores"), &kept = layer.at("kept");
+  for (size_t g = 0; g < scores.size(); ++g) {
+    const auto group = scores.at(g).get<std::vector<double>>();
+    std::vector<bool> stays(group.size(), false);
+    for (const Json& channel : ListOf(kept.at(g))) {
+      const size_t i = channel.get<size_t>();
+      if (i >= stays.size()) throw Error(ErrorKind::kCorrupt, "keeps a channel that has no score");
+      stays[i] = true;
+    }
+    out.scores.insert(out.scores.end(), group.begin(), group.end());
+    out.kept.insert(out.kept.end(), stays.begin(), stays.end());
+  }
+  return out;
+}
+
+}  // namespace
+
+PruneDocument ReadPruneDocument(const Json& document) {
+  CheckSchema(document, "ghost.prune");
+  PruneDocument out;
+  out.model_path = document.at("model").at("path").get<std::string>();
+  out.pruning = ReadPruningRecord(document.at("pruning"));
+  out.state_bytes_before = document.at("state_bytes_before").get<double>();
+  out.state_bytes_after = document.at("state_bytes_after").get<double>();
+  out.advice = document.value("advice", std::vector<std::string>{});
+  for (const Json& layer : ListOf(document.at("layers"))) out.layers.push_back(ReadLayer(layer));
+  return out;
+}
+
+}  // namespace ghost

@@ -1,0 +1,25 @@
+#include "report/pruning_record.h"
+
+#include "base/file_name.h"
+#include "report/result_files.h"
+
+namespace ghost {
+
+PruningRecord ReadPruningRecord(const Json& pruning) {
+  PruningRecord record;
+  record.model = pruning.value("model", std::string());
+  record.method = pruning.at("method").get<std::string>();
+  if (pruning.value("variant", Json()).is_string()) record.variant = pruning["variant"].get<std::string>();
+  if (pruning.contains("mask_file")) record.mask_file = FileName(pruning["mask_file"].get<std::string>());
+  if (pruning.contains("sparsity")) record.sparsity = pruning["sparsity"].get<double>();
+  record.calibration = CalibrationText(pruning.value("calibration", Json()));
+  record.pool = pruning.value("pool", std::string());
+  record.one_shot = pruning.value("one_shot", false);
+  record.conv_bias_kept = pruning.value("conv_bias", std::string()) == "kept";
+  record.seeded_method = pruning.value("seeded_method", false);
+  record.one_shot_method = pruning.value("one_shot_method", false);
+  record.squared_scores = pruning.value("squared_scores", false);
+  return record;
+}
+
+}  // namespace ghost
