@@ -12,7 +12,7 @@ void PrintCell(const OrderedJson& value) {
   fmt::print(" {:>12}", value.is_number() ? fmt::format("{:.4g}", value.get<double>()) : "-");
 }
 
-void PrintTable(const OrderedJson& table) {
+void PrintPaperTable(const OrderedJson& table) {
   fmt::print("{:<32}", table["column_label"].get<std::string>());
   for (const auto& column : table["columns"]) fmt::print(" {:>12}", column.get<std::string>());
   fmt::print("\n");
@@ -31,7 +31,7 @@ void PrintReproduction(const OrderedJson& d) {
     if (result.contains("picture")) {
       fmt::print("{}\n\n", result["picture"].get<std::string>());
     } else {
-      PrintTable(result);
+      PrintPaperTable(result);
       fmt::print("\n");
     }
   }
