@@ -17,11 +17,28 @@ if(GHOST_SANITIZE)
   target_link_options(ghost_options INTERFACE -fsanitize=${GHOST_SANITIZE})
 endif()
 
+# Folders without loops that take time: they arrange work, read options and write text. The optimiser would spend more
+# on them than on the kernels, so it gets less to do there. The result of a computation does not depend on the level.
+set(GHOST_COLD_FOLDERS cli commands paper report)
+
+# Compiles a target's sources together in a few large files (docs/decisions.md, "Build time"): most of the time of a
+# small file goes into the templates of its headers, which one large file needs once. Not the kernels, where what the
+# compiler sees together changes the speed. CMake itself leaves out files with flags of their own.
+function(ghost_build_faster target folder)
+  if(NOT folder STREQUAL "kernels")
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ${GHOST_UNITY} UNITY_BUILD_BATCH_SIZE 32)
+  endif()
+  if(folder IN_LIST GHOST_COLD_FOLDERS)
+    target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
+  endif()
+endfunction()
+
 # ghost_library(base SOURCES a.cc b.cc DEPS ghost_x fmt::fmt)
 function(ghost_library folder)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPS" ${ARGN})
   add_library(ghost_${folder} STATIC ${ARG_SOURCES})
   target_link_libraries(ghost_${folder} PUBLIC ghost_options ${ARG_DEPS})
+  ghost_build_faster(ghost_${folder} ${folder})
 endfunction()
 
 # ghost_test(error_test SOURCES error_test.cc DEPS ghost_base [LABELS slow])

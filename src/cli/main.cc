@@ -53,8 +53,19 @@ int Run(int argc, char** argv) {
   return 0;
 }
 
+// The vector code has no version for less than this (kernels/CMakeLists.txt).
+void CheckProcessor() {
+#if defined(__x86_64__)
+  if (!__builtin_cpu_supports("sse4.2")) {
+    throw Error(ErrorKind::kUnsupported, "this processor is too old",
+                {.expected = "SSE4.2 (Intel since 2008, AMD since 2011)"});
+  }
+#endif
+}
+
 int RunGuarded(int argc, char** argv) {
   try {
+    CheckProcessor();
     CatchInterrupts();
     const int code = Run(argc, argv);
     // A full disk or a closed pipe shows only when the buffer is flushed.

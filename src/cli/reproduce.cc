@@ -14,7 +14,7 @@ void PrintCells(const Cells& cells) {
   fmt::print("\n");
 }
 
-void PrintTable(const TableContent& table) {
+void PrintPaperTable(const TableContent& table) {
   fmt::print("{:<32}", table.column_label);
   for (const std::string& column : table.columns) fmt::print(" {:>12}", column);
   fmt::print("\n");
@@ -30,7 +30,7 @@ void PrintReproduction(const ReproduceResult& r) {
   for (const Reproduced& made : r.results) {
     fmt::print("{}: {}\n", made.paper.name, made.paper.caption);
     if (made.picture.empty()) {
-      PrintTable(std::get<TableContent>(made.paper.content));
+      PrintPaperTable(std::get<TableContent>(made.paper.content));
       fmt::print("\n");
     } else {
       fmt::print("{}\n\n", made.picture);

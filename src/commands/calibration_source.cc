@@ -25,14 +25,14 @@ constexpr std::string_view kTaskPrefix = "task:", kRecallTask = "task:recall";
 constexpr uint32_t kRecallDocuments = 1000;  // 0.4 M tokens
 
 // A text to cut windows from, and how it came about.
-struct CalibrationText {
+struct LoadedText {
   std::string text;
   OrderedJson described;
 };
 
 // The documents of an evaluation task, each with its right continuation, two newlines between them. Those of
 // a split that is not evaluated on if there is one; otherwise the result says that it is in-sample.
-CalibrationText LoadTaskText(const CalibrationOptions& options) {
+LoadedText LoadTaskText(const CalibrationOptions& options) {
   const std::string name = options.calibration.substr(kTaskPrefix.size());
   const Task* task = FindTask(name);
   if (task == nullptr || task->examples == nullptr) {
@@ -44,7 +44,7 @@ CalibrationText LoadTaskText(const CalibrationOptions& options) {
                 {.expected = known, .actual = options.calibration});
   }
   const std::string file = FindCalibrationFile(*task, options.data);
-  CalibrationText out;
+  LoadedText out;
   const std::vector<std::string> examples = task->examples(file);
   for (const std::string& example : examples) out.text += (out.text.empty() ? "" : "\n\n") + example;
   out.described = {{"source", options.calibration},
@@ -55,9 +55,9 @@ CalibrationText LoadTaskText(const CalibrationOptions& options) {
 }
 
 // Documents of the split to learn from, so that held-out recall stays held out.
-CalibrationText MakeRecallText(const CalibrationOptions& options) {
+LoadedText MakeRecallText(const CalibrationOptions& options) {
   const auto seed = static_cast<uint32_t>(options.seed % (uint64_t{kMaxRecallSeed} + 1));
-  CalibrationText out;
+  LoadedText out;
   for (uint32_t i = 0; i < kRecallDocuments; ++i) {
     const RecallDocument document = MakeRecallDocument(RecallSeed(RecallSplit::kTrain, seed, i));
     out.text += (out.text.empty() ? "" : "\n\n") + document.text;
@@ -66,7 +66,7 @@ CalibrationText MakeRecallText(const CalibrationOptions& options) {
   return out;
 }
 
-CalibrationText LoadText(const CalibrationOptions& options) {
+LoadedText LoadText(const CalibrationOptions& options) {
   if (options.calibration == kRecallTask) {
     if (!options.data.empty())
       throw Error(ErrorKind::kUsage, "task:recall makes its documents, --data has no use");
@@ -101,7 +101,7 @@ CalibrationData LoadCalibration(const CalibrationOptions& options, const LoadedM
     const WindowSampler sampler = WindowSamplerFromName(options.sampler);
     const Tokenizer tokenizer = LoadTokenizerFor(loaded.checkpoint, options.tokenizer);
     CheckVocabulary(tokenizer, loaded.model.config(), loaded.checkpoint.path);
-    const CalibrationText text = LoadText(options);
+    const LoadedText text = LoadText(options);
     data.samples =
         SampleWindows(tokenizer.Encode(text.text), sampler, options.samples, options.length, options.seed);
     data.described = text.described;

@@ -13,7 +13,7 @@ namespace ghost {
 namespace {
 
 // Logits are computed for this many rows at a time: 50 MB for a vocabulary of 50 288.
-constexpr int64_t kLogitRows = 256;
+constexpr int64_t kRecallRows = 256;
 
 // A token to be predicted from `row` of a pass.
 struct Prediction {
@@ -26,10 +26,10 @@ struct Prediction {
 void ScorePredictions(Runner& runner, const Model& model, ConstView hidden,
                       std::span<const Prediction> predictions, Buffer& gathered) {
   const auto token_count = static_cast<size_t>(model.config().token_count);
-  std::vector<char> hit(kLogitRows);
-  std::vector<double> nll(kLogitRows);
+  std::vector<char> hit(kRecallRows);
+  std::vector<double> nll(kRecallRows);
   for (size_t done = 0; done < predictions.size();) {
-    const auto rows = std::min(kLogitRows, static_cast<int64_t>(predictions.size() - done));
+    const auto rows = std::min(kRecallRows, static_cast<int64_t>(predictions.size() - done));
     for (int64_t r = 0; r < rows; ++r) {
       const float* from = hidden.Row(predictions[done + static_cast<size_t>(r)].row);
       std::copy(from, from + hidden.cols, gathered.data() + r * hidden.cols);
@@ -110,7 +110,7 @@ RecallScores ScoreRecall(const Model& model, std::span<const RecallSample> sampl
                          const std::function<void(int64_t, int64_t)>& progress) {
   Runner runner(model);
   std::vector<SequenceState> states;
-  Buffer gathered(kLogitRows * model.config().d_model);
+  Buffer gathered(kRecallRows * model.config().d_model);
   RecallScores scores(samples.size());
   for (size_t first = 0; first < samples.size();) {
     size_t count = 0;

@@ -40,7 +40,7 @@ struct Directory {
 };
 
 // One entry of the central directory.
-struct Entry {
+struct ZipEntry {
   std::string name;
   uint64_t size;
   uint64_t header_offset;
@@ -55,7 +55,7 @@ class ZipReader {
     directory_ = FindDirectory();
     std::map<std::string, ZipRange> ranges;
     std::vector<std::pair<uint64_t, uint64_t>> taken;  // header begin, data end
-    for (const Entry& entry : ReadDirectory()) {
+    for (const ZipEntry& entry : ReadDirectory()) {
       const ZipRange range = Locate(entry);
       taken.emplace_back(entry.header_offset, range.offset + range.size);
       if (!ranges.emplace(entry.name, range).second) Corrupt("zip entry occurs twice", entry.name);
@@ -177,9 +177,9 @@ class ZipReader {
   }
 
   // Exactly the promised number of entries, and nothing after them.
-  std::vector<Entry> ReadDirectory() const {
+  std::vector<ZipEntry> ReadDirectory() const {
     ByteCursor cursor = CursorAt(directory_.offset, directory_.offset + directory_.size);
-    std::vector<Entry> entries;
+    std::vector<ZipEntry> entries;
     entries.reserve(directory_.entries);
     for (uint64_t i = 0; i < directory_.entries; ++i) entries.push_back(ReadCentral(cursor, i));
     if (cursor.left() != 0) {
@@ -189,7 +189,7 @@ class ZipReader {
     return entries;
   }
 
-  Entry ReadCentral(ByteCursor& cursor, uint64_t index) const {
+  ZipEntry ReadCentral(ByteCursor& cursor, uint64_t index) const {
     const std::string where = fmt::format("directory entry {}", index);
     if (cursor.U32("directory entry") != kCentralSignature) Corrupt("zip directory entry is damaged", where);
     cursor.Take(4, "versions");
@@ -251,7 +251,7 @@ class ZipReader {
   }
 
   // Reads the local header, which must repeat the directory's entry, and returns the range of the data.
-  ZipRange Locate(const Entry& entry) const {
+  ZipRange Locate(const ZipEntry& entry) const {
     if (entry.header_offset > directory_.offset) {
       Corrupt("zip entry is outside the archive", entry.name,
               fmt::format("before byte {}", directory_.offset), fmt::format("byte {}", entry.header_offset));

@@ -56,7 +56,7 @@ const std::vector<ReleasedHybrid>& ReleasedHybrids() {
 }
 
 // Pieces of this many values have their own generator, so that threads can fill them in any order.
-constexpr int64_t kPiece = 1 << 16;
+constexpr int64_t kRandomPiece = 1 << 16;
 
 using Fill = float (*)(Rng& rng, double scale);
 
@@ -98,10 +98,10 @@ Tensor MakeRandomTensor(const TensorRow& row, DType dtype, uint64_t seed) {
   // A Buffer has huge pages where the system has them: on small ones reading runs at half the speed here.
   const auto memory = std::make_shared<const Buffer>((count * size + 3) / 4 + 1);
   std::byte* bytes = reinterpret_cast<std::byte*>(memory->data());
-  ParallelFor((count + kPiece - 1) / kPiece, [&](int64_t piece) {
+  ParallelFor((count + kRandomPiece - 1) / kRandomPiece, [&](int64_t piece) {
     Rng rng(seed * 0x9e3779b97f4a7c15u + static_cast<uint64_t>(piece));
-    const int64_t end = std::min(count, (piece + 1) * kPiece);
-    for (int64_t i = piece * kPiece; i < end; ++i) {
+    const int64_t end = std::min(count, (piece + 1) * kRandomPiece);
+    for (int64_t i = piece * kRandomPiece; i < end; ++i) {
       const float value = rule.fill(rng, scale);
       const uint16_t half = dtype == DType::kF16 ? F16FromF32(value) : BF16FromF32(value);
       if (dtype == DType::kF32) {

@@ -10,8 +10,6 @@
 namespace ghost {
 namespace {
 
-constexpr std::string_view kMetaspace = "\xE2\x96\x81";  // U+2581
-
 std::string ByteToken(int byte) {
   constexpr char kHex[] = "0123456789ABCDEF";
   return std::string("<0x") + kHex[byte >> 4] + kHex[byte & 15] + ">";

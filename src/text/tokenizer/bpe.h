@@ -13,6 +13,9 @@
 
 namespace ghost {
 
+// U+2581, the visible space of SentencePiece vocabularies.
+inline constexpr std::string_view kMetaspace = "\xE2\x96\x81";
+
 // Pair of ids -> (rank, merged id). Open addressing, at most half full.
 class MergeTable {
  public:

@@ -22,7 +22,6 @@ namespace ghost {
 namespace {
 
 constexpr size_t kMaxTextBytes = size_t{1} << 30;
-constexpr std::string_view kMetaspace = "\xE2\x96\x81";  // U+2581
 
 TokenizerSpec Validated(TokenizerSpec spec) {
   ValidateSpec(spec);
