@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Makes sure that everything the build needs is installed: Debian 12 packages only. Does nothing, and needs no network,
 # when it is all there. Installs through apt-get as root or with sudo, and says what and why before it does.
+# Usage: tools/setup.sh [ci]   ci: also what only .ci/run uses
 set -euo pipefail
 
 # package -> why
@@ -29,6 +30,16 @@ packages=(
   "libgmock-dev:tests"
   "libbenchmark-dev:micro-benchmarks"
 )
+if [ "${1:-}" = ci ]; then
+  packages+=(
+    "clang:a second compiler's warnings"
+    "clang-format:the format of the sources"
+    "shellcheck:the scripts"
+    "dpkg-dev:dependencies of the .deb"
+    "file:kinds of files in the .deb"
+    "man-db:checks the manual page"
+  )
+fi
 
 missing=()
 for entry in "${packages[@]}"; do

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/interrupt.h"
+#include "cli/describe.h"
 #include "cli/verbs.h"
 #include "commands/document.h"
 #include "commands/options.h"
@@ -38,6 +39,7 @@ int Run(int argc, char** argv) {
   AddTrain(app);
   AddRandomModel(app);
   AddTrainTokenizer(app);
+  AddDescribe(app);
   // CLI11 would only say that a subcommand is required.
   const auto is_named = [&](const CLI::App* verb) { return verb->get_name() == argv[1]; };
   if (argc > 1 && argv[1][0] != '-' && app.get_subcommands(is_named).empty()) {

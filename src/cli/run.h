@@ -38,6 +38,7 @@ class ExampleFirst : public CLI::Formatter {
   std::string make_description(const CLI::App* app) const override {
     return "Example: " + example_ + "\n\n" + CLI::Formatter::make_description(app);
   }
+  const std::string& example() const { return example_; }
 
  private:
   std::string example_;

@@ -55,8 +55,12 @@ std::string ResolveModelPath(const std::string& argument) {
   const char* models = std::getenv("GHOST_MODELS");
   std::error_code ignored;
   const auto executable = std::filesystem::read_symlink("/proc/self/exe", ignored);
-  const std::filesystem::path root =
-      models ? std::filesystem::path(models) : executable.parent_path().parent_path() / "models";
+  // PREFIX/bin/ghost, or build/ghost in the source tree.
+  const std::filesystem::path above = executable.parent_path().parent_path();
+  const std::filesystem::path installed = above / "share/ghost/models";
+  const std::filesystem::path root = models                                ? std::filesystem::path(models)
+                                     : DirectoryExists(installed.string()) ? installed
+                                                                           : above / "models";
   const std::string path = (root / argument).string();
   if (!DirectoryExists(path)) {
     throw Error(ErrorKind::kNotFound, "the model `" + argument + "` is missing",
