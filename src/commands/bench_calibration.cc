@@ -13,7 +13,7 @@
 #include "bench/timings.h"
 #include "model/runner.h"
 #include "prune/sequential.h"
-#include "prune/taylor.h"
+#include "prune/statistics/taylor_scores.h"
 
 namespace ghost {
 namespace {

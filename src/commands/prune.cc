@@ -12,10 +12,10 @@
 #include "model/runtime_support.h"
 #include "prune/journal.h"
 #include "prune/mask_file.h"
-#include "prune/model_card.h"
 #include "prune/sequential.h"
-#include "prune/taylor.h"
-#include "prune/write_pruned.h"
+#include "prune/statistics/taylor_scores.h"
+#include "prune/write/model_card.h"
+#include "prune/write/write_pruned.h"
 #include "report/result_files.h"
 
 namespace ghost {

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "prune/methods/sparsegpt.h"
 #include "prune/mixer_passes.h"
-#include "prune/sparsegpt.h"
 
 namespace ghost {
 

@@ -10,7 +10,7 @@
 
 #include "model/mamba_layer.h"
 #include "prune/mask.h"
-#include "prune/sparsegpt.h"
+#include "prune/methods/sparsegpt.h"
 #include "tensor/buffer.h"
 
 namespace ghost {

@@ -10,7 +10,7 @@
 #include "model/convert_tensor.h"
 #include "model/runner.h"
 #include "model/token_ids.h"
-#include "prune/apply_mask.h"
+#include "prune/write/apply_mask.h"
 
 namespace ghost {
 namespace {

@@ -1,4 +1,4 @@
-#include "prune/model_card.h"
+#include "prune/write/model_card.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

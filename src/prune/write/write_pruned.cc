@@ -1,4 +1,4 @@
-#include "prune/write_pruned.h"
+#include "prune/write/write_pruned.h"
 
 #include <fmt/format.h>
 
@@ -17,7 +17,7 @@
 #include "model/checkpoint_files.h"
 #include "model/ragged.h"
 #include "model/weights.h"
-#include "prune/apply_mask.h"
+#include "prune/write/apply_mask.h"
 
 namespace ghost {
 namespace {

@@ -1,4 +1,4 @@
-#include "prune/write_pruned.h"
+#include "prune/write/write_pruned.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@
 #include "model/gguf_export.h"
 #include "model/model.h"
 #include "model/random_model.h"
-#include "prune/apply_mask.h"
+#include "prune/write/apply_mask.h"
 #include "tests/support/golden.h"
 #include "tests/support/logits.h"
 #include "tests/support/masks.h"

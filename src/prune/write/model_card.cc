@@ -1,4 +1,4 @@
-#include "prune/model_card.h"
+#include "prune/write/model_card.h"
 
 #include <fmt/format.h>
 

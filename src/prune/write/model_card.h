@@ -5,7 +5,7 @@
 #include <string>
 
 #include "model/config.h"
-#include "prune/write_pruned.h"
+#include "prune/write/write_pruned.h"
 
 namespace ghost {
 

@@ -1,4 +1,4 @@
-#include "prune/sparsegpt.h"
+#include "prune/methods/sparsegpt.h"
 
 #include <algorithm>
 #include <cmath>
