@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # What every pruning method costs at 50, 70 and 90 %: perplexity and bits per byte on held-out text, and recall. Prints a
-# Markdown table and draws OUTPUT/report.html; results are kept in OUTPUT, so an interrupted run goes on where it stopped.
+# Markdown table and draws OUTPUT/report.html; results are kept in OUTPUT, so an interrupted run continues where it stopped.
 # Usage: tools/compare_methods.sh MODEL CALIBRATION-TEXT HELD-OUT-TEXT OUTPUT
 #   WINDOWS (100): windows of 512 tokens of the held-out text    DOCUMENTS (300): of recall
 #   SAMPLES (64): windows of 512 tokens to calibrate on          SPARSITIES, METHODS, SEEDS: lists
-#   PRUNE: further options of ghost prune, as in "--mask --pool layer"
+#   PRUNE: further options of ghost prune, as in "--storage masked --pool layer"
 set -euo pipefail
 [ $# -eq 4 ] || { sed -n '2,8s/^# //p' "$0" >&2; exit 64; }
 model=$1 calibration=$2 held_out=$3 out=$4
@@ -51,7 +51,7 @@ for sparsity in "${sparsities[@]}"; do
 done
 # The whole state removed: every list of kept channels is empty.
 "$ghost" inspect "$model" --json | jq '{layers: [.layers[] | select(.state_sizes) | {layer, kept: [.state_sizes[] | []]}]}' >"$out/none.tmp"
-prune_and_evaluate none --mask-file "$out/none.tmp" --mask
+prune_and_evaluate none --mask-file "$out/none.tmp" --storage masked
 
 row() { # DROPPED METHOD NAMES...
   jq -rs --arg dropped "$1" --arg method "$2" '

@@ -11,7 +11,7 @@
 #include "commands/model_source.h"
 #include "commands/score.h"
 #include "io/safetensors.h"
-#include "prune/method.h"
+#include "prune/methods/magnitude.h"
 #include "report/elbow.h"
 #include "report/proxy_failure.h"
 
@@ -62,9 +62,7 @@ ChannelScores LoadChannelScores(const PaperModel& model, const PaperResults& res
   ChannelScores scores;
   for (int layer = 0; layer < loaded.model.config().num_layers(); ++layer) {
     const MambaBlock& block = *loaded.model.layers()[static_cast<size_t>(layer)]->mixer();
-    const LayerSaliency none;
-    scores.magnitude.push_back(
-        FindMethod("magnitude").score({.block = block, .saliency = none, .given = {}, .layer = layer}));
+    scores.magnitude.push_back(MagnitudeScores(block));
     scores.ghost.push_back(GhostScores(stored, layer, file));
     if (scores.ghost.back().size() != scores.magnitude.back().size()) {
       throw Error(ErrorKind::kCorrupt, "scores of another model", {.file = file, .hint = "remove it"});

@@ -15,6 +15,7 @@
 #include "commands/prune.h"
 #include "eval/task.h"
 #include "model/random_model.h"
+#include "prune/method.h"
 #include "report/numbers.h"
 
 namespace ghost {
@@ -122,7 +123,7 @@ std::string PaperResults::PruneFor(const Job& job) const {
   prune.method = job.setting.method;
   prune.sparsity = job.setting.sparsity;
   // The paper drops the lowest of a layer, whichever group they are in.
-  prune.ragged = job.model.grouped && job.setting.method != "sparsegpt";
+  if (job.model.grouped && FindMethod(job.setting.method).drops_channels) prune.storage = "ragged";
   prune.calibration.tokenizer = setup_.tokenizer;
   prune.calibration.samples = job.setting.samples;
   prune.calibration.length = job.setting.length;

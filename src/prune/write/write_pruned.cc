@@ -1,14 +1,11 @@
 #include "prune/write/write_pruned.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
-#include <filesystem>
 #include <map>
+#include <utility>
 
 #include "base/atomic_directory.h"
-#include "base/check.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json_edit.h"
@@ -16,108 +13,10 @@
 #include "io/safetensors.h"
 #include "model/checkpoint_files.h"
 #include "model/ragged.h"
-#include "model/weights.h"
-#include "prune/write/apply_mask.h"
+#include "prune/write/pruned_tensors.h"
 
 namespace ghost {
 namespace {
-
-// One size for all groups of all layers: the largest number kept, rounded up.
-int PaddedSize(const StateMask& mask, int multiple) {
-  size_t largest = 1;
-  for (const LayerMask& layer : mask.layers) {
-    for (const auto& group : layer.kept) largest = std::max(largest, group.size());
-  }
-  const int m = std::max(1, multiple);
-  return (static_cast<int>(largest) + m - 1) / m * m;
-}
-
-std::vector<int> PaddedSizes(const BlockDims& dims, const StateMask& mask, const StorageRule& rule) {
-  if (rule.storage != Storage::kPadded) return {};
-  return std::vector<int>(static_cast<size_t>(dims.num_groups()), PaddedSize(mask, rule.pad_multiple));
-}
-
-void CheckRule(const ModelConfig& config, const StateMask& mask, const StorageRule& rule) {
-  GHOST_CHECK(static_cast<int>(mask.layers.size()) == config.num_layers());
-  if (rule.keep_conv_bias && rule.storage != Storage::kMasked) {
-    throw Error(ErrorKind::kUsage, "--keep-conv-bias cannot be combined with removal",
-                {.hint = "a bias keeps its channel alive; use it with --mask"});
-  }
-  if (rule.storage == Storage::kRagged && config.layout == Layout::kGguf) {
-    throw Error(ErrorKind::kUnsupported, "GGUF has one state size for the whole model",
-                {.hint = "choose --pool group or --pad max"});
-  }
-}
-
-void CheckUniform(const ModelConfig& pruned) {
-  const int N = UniformStateSize(pruned);
-  if (N == 0) {
-    throw Error(
-        ErrorKind::kUnsupported, "nothing is left of the state",
-        {.expected = "at least one state channel", .hint = "lower --sparsity, or write it with --mask"});
-  }
-  if (N < 0) {
-    throw Error(ErrorKind::kUnsupported, "groups or layers keep different numbers of state channels",
-                {.expected = "one state size for the whole model",
-                 .hint = "choose --pool group, or store it with --pad max or --ragged"});
-  }
-}
-
-BlockPlan MakeBlockPlan(const BlockDims& dims, const StateMask& mask, size_t layer, const StorageRule& rule) {
-  if (rule.storage == Storage::kMasked) return MakeMaskPlan(dims, mask.layers[layer], rule.keep_conv_bias);
-  return MakeCompactPlan(dims, mask.layers[layer], PaddedSizes(dims, mask, rule));
-}
-
-// in_proj with new rows of B and C, gathered by the plan.
-LazyTensor MakeEditedInProj(const Tensor& in_proj, const BlockDims& dims, const Tensor& state_rows,
-                            const RowPlan& rows) {
-  return LazyTensor(in_proj.dtype(), Shape{static_cast<int64_t>(rows.size()), in_proj.shape()[1]},
-                    [=] { return GatherRows(ReplaceStateRows(in_proj, dims, state_rows), rows); });
-}
-
-// What to write for one tensor of a block, in the shape in which the source stores it.
-LazyTensor MakeBlockTensor(const Tensor& slot, const Shape& stored, const RowPlan* rows) {
-  if (!rows) return slot.Reshaped(stored);
-  // GGUF drops or adds extents of 1; the channels must stand in front.
-  const bool as_stored = stored.rank() > 0 && stored[0] == slot.shape()[0];
-  const Tensor tensor = as_stored ? slot.Reshaped(stored) : slot;
-  std::vector<int64_t> extents(tensor.shape().dims().begin(), tensor.shape().dims().end());
-  extents[0] = static_cast<int64_t>(rows->size());
-  return LazyTensor(tensor.dtype(), Shape(extents),
-                    [tensor, plan = *rows] { return GatherRows(tensor, plan); });
-}
-
-// The source's tensors under their own names, those that depend on N with their rows replaced.
-std::map<std::string, LazyTensor> MakeTensors(const Checkpoint& source, const StateMask& mask,
-                                              const StorageRule& rule,
-                                              const std::vector<Tensor>& state_rows) {
-  const ModelConfig& config = source.config;
-  const ModelWeights weights = BindWeights(source.tensors, config, source.weights);
-  GHOST_CHECK(state_rows.empty() || state_rows.size() == weights.blocks.size());
-  std::map<std::string, LazyTensor> tensors;
-  for (const auto& [name, stored] : source.tensors.tensors) tensors.emplace(name, stored.tensor);
-  for (size_t layer = 0; layer < config.blocks.size(); ++layer) {
-    const BlockPlan plan = MakeBlockPlan(config.blocks[layer], mask, layer, rule);
-    const BlockWeights& block = weights.blocks[layer];
-    const auto name_of = [&](const TensorRow& row) {
-      return config.layout == Layout::kGguf ? row.gguf : row.name;
-    };
-    ForEachBlockTensor(
-        block, config.blocks[layer], config, static_cast<int>(layer),
-        [&](const Tensor& slot, const TensorRow& row) {
-          LazyTensor& out = tensors.at(name_of(row));
-          const bool edited = &slot == &block.in_proj && !state_rows.empty() && !state_rows[layer].empty();
-          out = edited ? MakeEditedInProj(slot, config.blocks[layer], state_rows[layer], plan.in_proj)
-                       : MakeBlockTensor(slot, out.shape(), PlanFor(plan, block, slot));
-        });
-  }
-  const auto head = source.tensors.tensors.find("lm_head.weight");
-  if (config.tied_head && head != source.tensors.tensors.end() &&
-      head->second.tensor.data() == weights.embedding.data()) {
-    tensors.erase("lm_head.weight");
-  }
-  return tensors;
-}
 
 // config.json with another state size and every other byte as it was.
 std::string EditConfig(const Checkpoint& source, const ModelConfig& pruned) {
@@ -143,22 +42,26 @@ GgufKeys EditKeys(const GgufFile& source, const ModelConfig& pruned) {
   return keys;
 }
 
-// In the order of the source file.
+// In the order of the source file, new tensors last.
 GgufTensors OrderTensors(const Checkpoint& source, const std::map<std::string, LazyTensor>& tensors) {
   GgufTensors ordered(tensors.begin(), tensors.end());
-  std::ranges::stable_sort(
-      ordered, {}, [&](const auto& item) { return source.tensors.tensors.at(item.first).tensor.data(); });
+  const auto place = [&](const auto& item) {
+    const auto found = source.tensors.tensors.find(item.first);
+    const bool is_new = found == source.tensors.tensors.end();
+    return std::pair(is_new, is_new ? nullptr : found->second.tensor.data());
+  };
+  std::ranges::stable_sort(ordered, {}, place);
   return ordered;
 }
 
-void DescribeStorage(const StateMask& mask, const StorageRule& rule, OrderedJson& document) {
+void DescribeStorage(const ModelEdit& edit, const StorageRule& rule, OrderedJson& document) {
   document["storage"] = NameOf(rule.storage);
   OrderedJson& layers = document["layers"];
   if (!layers.is_array()) layers = OrderedJson::array();
-  for (size_t j = 0; j < mask.layers.size(); ++j) {
+  for (size_t j = 0; j < edit.layers.size(); ++j) {
     if (layers.size() <= j) layers.push_back(OrderedJson::object());
     layers[j]["layer"] = j;
-    layers[j]["kept"] = mask.layers[j].kept;
+    layers[j]["kept"] = edit.layers[j].mask.kept;
   }
 }
 
@@ -172,48 +75,22 @@ std::string DumpJson(const OrderedJson& document) {
 
 }  // namespace
 
-std::string_view NameOf(Storage storage) {
-  switch (storage) {
-    case Storage::kMasked:
-      return "masked";
-    case Storage::kUniform:
-      return "uniform";
-    case Storage::kPadded:
-      return "padded";
-    case Storage::kRagged:
-      return "ragged";
-  }
-  return "?";
-}
-
-ModelConfig PrunedConfig(const ModelConfig& config, const StateMask& mask, const StorageRule& rule) {
-  CheckRule(config, mask, rule);
-  if (rule.storage == Storage::kMasked) return config;
-  ModelConfig pruned = config;
-  for (size_t layer = 0; layer < pruned.blocks.size(); ++layer) {
-    const BlockDims& dims = config.blocks[layer];
-    pruned.blocks[layer] = CompactDims(dims, mask.layers[layer], PaddedSizes(dims, mask, rule));
-  }
-  if (rule.storage != Storage::kRagged) CheckUniform(pruned);
-  return pruned;
-}
-
 void CheckOutput(const Checkpoint& source, const std::string& path, bool force) {
   if (IsGgufFile(source, path)) return (void)AtomicFile(path, force);  // removed again
   if (path.ends_with(".gguf")) {
     throw Error(ErrorKind::kUsage, "output is a .gguf file but the model is not",
-                {.file = path, .hint = "prune to a directory, then use ghost convert --format gguf"});
+                {.file = path, .hint = "prune to a directory, then convert that to GGUF"});
   }
   CheckNewDirectory(path, force);
 }
 
-WrittenFiles WritePruned(const Checkpoint& source, const StateMask& mask, const StorageRule& rule,
+WrittenFiles WritePruned(const Checkpoint& source, const ModelEdit& edit, const StorageRule& rule,
                          PrunedOutput output) {
-  const ModelConfig pruned = PrunedConfig(source.config, mask, rule);
+  const ModelConfig pruned = PrunedConfig(source.config, edit, rule);
   if (source.ragged && rule.storage == Storage::kMasked) CheckUniform(pruned);  // no config can say it
   CheckOutput(source, output.path, output.force);
-  const std::map<std::string, LazyTensor> tensors = MakeTensors(source, mask, rule, output.state_rows);
-  DescribeStorage(mask, rule, output.document);
+  const std::map<std::string, LazyTensor> tensors = MakePrunedTensors(source, edit, rule);
+  DescribeStorage(edit, rule, output.document);
   WrittenFiles written;
   for (const auto& [name, tensor] : tensors) written.weight_bytes += static_cast<int64_t>(tensor.num_bytes());
 
