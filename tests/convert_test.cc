@@ -10,7 +10,7 @@
 #include "commands/gguf_tokenizer.h"
 #include "io/gguf.h"
 #include "io/safetensors.h"
-#include "prune/write_pruned.h"
+#include "prune/write/write_pruned.h"
 #include "tests/support/golden.h"
 #include "tests/support/logits.h"
 #include "tests/support/masks.h"

@@ -84,7 +84,7 @@ TEST_P(GoldenPruneTest, SequentialMasksScoresAndLogitsMatch) {
       const int layer = pruner.next_layer();
       const LayerOutcome outcome = pruner.Step();
       const std::string number = std::to_string(layer);
-      EXPECT_EQ(outcome.mask.kept,
+      EXPECT_EQ(outcome.edit.mask.kept,
                 ExpectedMask(prefix + number, model.config().blocks[static_cast<size_t>(layer)]).kept)
           << prefix << number;
       if (sparsity == 0.5)
@@ -142,7 +142,7 @@ TEST_P(GoldenPruneTest, RestoredAtEveryLayerEndsTheSame) {
     for (size_t layer = from; layer < outcomes.size(); ++layer) {
       const LayerOutcome outcome = resumed.Step();
       EXPECT_EQ(outcome.scores, outcomes[layer].scores);
-      EXPECT_EQ(outcome.mask.kept, outcomes[layer].mask.kept);
+      EXPECT_EQ(outcome.edit.mask.kept, outcomes[layer].edit.mask.kept);
     }
   }
 }

@@ -6,6 +6,7 @@
 
 #include "base/file.h"
 #include "base/json.h"
+#include "prune/method.h"
 #include "tests/support/golden.h"
 #include "tests/support/run_ghost.h"
 #include "tests/support/temp_dir.h"
@@ -60,7 +61,7 @@ TEST_P(PruneCliTest, ScoreWritesTheReferenceSums) {
 
 TEST_P(PruneCliTest, MaskedCheckpointHasTheReferenceMasksAndLogits) {
   const std::string out = dir_.File("masked");
-  const RunResult run = Run("prune", {"--sparsity", "0.5", "--mask", "--output", out});
+  const RunResult run = Run("prune", {"--sparsity", "0.5", "--storage", "masked", "--output", out});
   ASSERT_EQ(run.exit_code, 0) << run.err;
   const Json document = GhostJson(out);
   EXPECT_EQ(document["schema"], "ghost.prune/1");
@@ -80,21 +81,24 @@ TEST_P(PruneCliTest, MaskedCheckpointHasTheReferenceMasksAndLogits) {
 }
 
 TEST_P(PruneCliTest, PooledSelectionRemovedEveryWayComputesTheSame) {
-  for (const std::string way : {"--ragged", "--pad=max"}) {
-    const std::string out = dir_.File(way.substr(2, 3));
-    const RunResult run = Run("prune", {"--sparsity", "0.5", way, "--output", out});
+  for (const std::string storage : {"ragged", "padded"}) {
+    const std::string out = dir_.File(storage);
+    const RunResult run = Run("prune", {"--sparsity", "0.5", "--storage", storage, "--output", out});
     ASSERT_EQ(run.exit_code, 0) << run.err;
-    EXPECT_LE(MaxAbsDifference(LogitsOf(out), golden_.Expected("ghost.logits")), limits_.logits) << way;
+    EXPECT_EQ(GhostJson(out)["storage"], storage);
+    EXPECT_LE(MaxAbsDifference(LogitsOf(out), golden_.Expected("ghost.logits")), limits_.logits) << storage;
   }
 }
 
 TEST_P(PruneCliTest, RemovedCheckpointIsSmallerAndEqualsItsMask) {
-  for (const std::string method :
-       {"ghost", "ghost-p", "ghost-q", "ghost-legacy", "magnitude", "random", "taylor"}) {
+  for (const Method& row : Methods()) {
+    if (!row.drops_channels) continue;
+    const std::string method(row.name);
     const std::string removed = dir_.File("r-" + method), masked = dir_.File("m-" + method);
     const RunResult run = Run("prune", {"--method", method, "--output", removed});
     ASSERT_EQ(run.exit_code, 0) << method << run.err;
-    ASSERT_EQ(Run("prune", {"--method", method, "--mask", "--pool", "group", "--output", masked}).exit_code,
+    ASSERT_EQ(Run("prune", {"--method", method, "--storage", "masked", "--pool", "group", "--output", masked})
+                  .exit_code,
               0);
     const Json document = GhostJson(removed);
     EXPECT_EQ(2 * document["state_bytes_after"].get<int64_t>(),
@@ -155,17 +159,26 @@ INSTANTIATE_TEST_SUITE_P(
         RefusedPrune{"unknown_method", {"--input", kTokens, "--method", "wanda"}, 64, "wanda"},
         RefusedPrune{
             "unknown_taylor", {"--input", kTokens, "--method", "taylor", "--taylor", "third"}, 64, "third"},
-        RefusedPrune{"mask_and_remove", {"--input", kTokens, "--mask", "--remove"}, 64, "--mask"},
-        RefusedPrune{"bias_without_mask", {"--input", kTokens, "--keep-conv-bias"}, 64, "--mask"},
+        RefusedPrune{"mask_and_remove", {"--input", kTokens, "--mask", "--remove"}, 64, "--remove"},
+        RefusedPrune{"mask_and_storage", {"--mask", "--input", kTokens, "--storage", "ragged"}, 64, "--mask"},
+        RefusedPrune{"unknown_storage", {"--input", kTokens, "--storage", "tight"}, 64, "uniform, masked"},
+        RefusedPrune{"old_flag_pad", {"--input", kTokens, "--pad", "max"}, 64, "--pad"},
+        RefusedPrune{"old_flag_ragged", {"--input", kTokens, "--ragged"}, 64, "--ragged"},
+        RefusedPrune{"bias_without_mask", {"--input", kTokens, "--keep-conv-bias"}, 64, "--storage masked"},
+        RefusedPrune{"journal_negative", {"--input", kTokens, "--journal-gb", "-1"}, 64, "journal-gb"},
+        RefusedPrune{
+            "resume_without_journal", {"--input", kTokens, "--journal-gb", "0", "--resume"}, 64, "--resume"},
         RefusedPrune{"bad_round", {"--input", kTokens, "--round", "8"}, 64, "round"},
         RefusedPrune{"bad_pool", {"--input", kTokens, "--pool", "model"}, 64, "pool"},
-        RefusedPrune{
-            "pooled_uniform", {"--input", kTokens, "--remove", "--pool", "layer"}, 64, "--pool group"},
+        RefusedPrune{"pooled_uniform",
+                     {"--input", kTokens, "--storage", "uniform", "--pool", "layer"},
+                     64,
+                     "--pool group"},
         RefusedPrune{"too_short", {"--calibration", ".gitignore", "--tokenizer", kBytes}, 64, "too short"},
         RefusedPrune{"calibration_missing", {"--calibration", "no.txt", "--tokenizer", kBytes}, 66, "no.txt"},
         RefusedPrune{"not_text", {"--calibration", kTokens, "--tokenizer", kBytes}, 65, "UTF-8"},
         RefusedPrune{"sparsegpt_removed",
-                     {"--input", kTokens, "--method", "sparsegpt", "--remove"},
+                     {"--input", kTokens, "--method", "sparsegpt", "--storage", "uniform"},
                      64,
                      "single weights"},
         RefusedPrune{"sparsegpt_without_data", {"--method", "sparsegpt"}, 64, "--calibration"},
@@ -196,13 +209,15 @@ TEST(PruneCli, AWeightThatIsNotANumberIsNamedAndNothingWritten) {
   const TempDir dir;
   const std::string model = MakeAltered(dir, "backbone.layers.1.mixer.in_proj.weight", NAN);
   for (const char* method : {"ghost", "ghost-legacy", "taylor", "sparsegpt"}) {
+    const std::string out = dir.File(method);
     const RunResult run =
         RunGhost({"prune", model, "--input", "tests/golden/m2_g1_n16_tied/expected.safetensors", "--method",
-                  method, "--output", dir.File("out"), "--quiet"});
+                  method, "--output", out, "--quiet"});
     EXPECT_EQ(run.exit_code, 65) << method << run.err;
     EXPECT_THAT(run.err, HasSubstr("layer")) << method;
-    EXPECT_FALSE(std::filesystem::exists(dir.File("out"))) << method;
-    EXPECT_FALSE(std::filesystem::exists(dir.File("out.journal"))) << method;
+    EXPECT_FALSE(std::filesystem::exists(out)) << method;
+    // The first layer is sound, so methods that go layer by layer have it in their journals.
+    EXPECT_EQ(std::filesystem::exists(out + ".journal"), !FindMethod(method).one_shot) << method;
   }
 }
 
@@ -232,16 +247,70 @@ TEST(PruneCli, AModelOfAnotherKindIsRefused) {
   }
 }
 
-TEST(PruneCli, AFullDiskLeavesNothing) {
+TEST(PruneCli, AFullDiskLeavesNothingButTheJournal) {
   const TempDir dir;
-  const std::vector<std::string> arguments = {"prune",    "tests/golden/m2_g1_n128_bf16",
-                                              "--input",  "tests/golden/m2_g1_n128_bf16/expected.safetensors",
-                                              "--output", dir.File("out"),
-                                              "--quiet"};
-  for (const size_t room : {size_t{100}, size_t{60000}}) {  // fails in the journal, and in the weights
-    const RunResult run = RunGhost(arguments, {.max_file_size = room});
-    EXPECT_EQ(run.exit_code, 74) << run.err;
-    EXPECT_TRUE(std::filesystem::is_empty(dir.path())) << room;
+  const std::string model = "tests/golden/m2_g1_n128_bf16";
+  const std::vector<std::string> arguments = {
+      "prune", model, "--input", model + "/expected.safetensors", "--output", dir.File("out"), "--quiet"};
+  // The first save of the journal fails.
+  RunResult run = RunGhost(arguments, {.max_file_size = 100});
+  EXPECT_EQ(run.exit_code, 74) << run.err;
+  EXPECT_TRUE(std::filesystem::is_empty(dir.path()));
+  // The weights fail: what was decided stays, and --resume writes it when there is room again.
+  run = RunGhost(arguments, {.max_file_size = 60000});
+  EXPECT_EQ(run.exit_code, 74) << run.err;
+  EXPECT_FALSE(std::filesystem::exists(dir.File("out")));
+  EXPECT_TRUE(FileExists(dir.File("out.journal/journal.json")));
+  std::vector<std::string> resumed = arguments;
+  resumed.push_back("--resume");
+  run = RunGhost(resumed);
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_FALSE(std::filesystem::exists(dir.File("out.journal")));
+}
+
+TEST(PruneCli, OldNamesOfStoragesAreSynonyms) {
+  const TempDir dir;
+  const std::string model = "tests/golden/m2_g1_n16_tied";
+  const auto prune = [&](const std::string& name, std::vector<std::string> more) {
+    std::vector<std::string> arguments = {
+        "prune", model, "--input", model + "/expected.safetensors", "--output", dir.File(name), "--quiet"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const RunResult run = RunGhost(arguments);
+    EXPECT_EQ(run.exit_code, 0) << run.err;
+    return LoadJson(dir.File(name) + "/ghost.json");
+  };
+  const Json masked = prune("masked", {"--storage", "masked"}), mask = prune("mask", {"--mask"});
+  const Json uniform = prune("uniform", {"--storage", "uniform"}), remove = prune("remove", {"--remove"});
+  EXPECT_EQ(mask["storage"], "masked");
+  EXPECT_EQ(mask["options"]["storage"], "masked");
+  EXPECT_FALSE(mask["options"].contains("mask"));
+  EXPECT_EQ(mask["layers"], masked["layers"]);
+  EXPECT_EQ(remove["storage"], "uniform");
+  EXPECT_EQ(remove["layers"], uniform["layers"]);
+  const std::string help = RunGhost({"prune", "--help"}).out;
+  EXPECT_THAT(help, testing::Not(HasSubstr("--remove")));
+  EXPECT_THAT(help, testing::Not(HasSubstr("--mask ")));
+  for (const Method& method : Methods()) EXPECT_THAT(help, HasSubstr(std::string(method.help)));
+}
+
+TEST(PruneCli, TheDocumentSaysWhatIsKnownOfTheMethod) {
+  const TempDir dir;
+  const std::string model = "tests/golden/m2_g1_n16_tied";
+  for (const Method& method : Methods()) {
+    const std::string name(method.name), out = dir.File(name);
+    ASSERT_EQ(RunGhost({"prune", model, "--input", model + "/expected.safetensors", "--method", name,
+                        "--output", out, "--quiet"})
+                  .exit_code,
+              0);
+    const Json pruning = LoadJson(out + "/ghost.json")["pruning"];
+    EXPECT_EQ(pruning["chosen_by_hand"], false) << name;
+    EXPECT_EQ(pruning["drops_channels"], method.drops_channels) << name;
+    EXPECT_EQ(pruning["edits_weights"], method.edits_weights) << name;
+    EXPECT_EQ(pruning["seeded"], method.seeded) << name;
+    EXPECT_EQ(pruning["always_one_shot"], method.one_shot) << name;
+    EXPECT_EQ(pruning["score_is_squared"], method.score_is_squared) << name;
+    EXPECT_EQ(pruning["scores_have_meaning"], method.scores_have_meaning) << name;
+    EXPECT_EQ(pruning["variant"].is_null(), method.variants.empty()) << name;
   }
 }
 
@@ -277,6 +346,7 @@ TEST(PruneCli, AMaskFileIsObeyed) {
   ASSERT_EQ(run.exit_code, 0) << run.err;
   EXPECT_EQ(ReadFile(dir.File("a/model.safetensors")), ReadFile(dir.File("b/model.safetensors")));
   EXPECT_EQ(LoadJson(dir.File("b/ghost.json"))["pruning"]["method"], "mask-file");
+  EXPECT_EQ(LoadJson(dir.File("b/ghost.json"))["pruning"]["chosen_by_hand"], true);
   // The mask of another model.
   const RunResult other = RunGhost({"prune", "tests/golden/m2_g1_n16_tied", "--mask-file",
                                     dir.File("a/ghost.json"), "--output", dir.File("c"), "--quiet"});

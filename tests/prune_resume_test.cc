@@ -20,7 +20,7 @@ class PruneResumeTest : public testing::TestWithParam<std::string> {
                                           "--method", method, "--output", dir_.File(out),
                                           "--quiet"};
     for (const std::string& flag : ReferenceFlags(GetParam())) arguments.push_back(flag);
-    if (method == "ghost") arguments.push_back("--ragged");
+    if (method == "ghost") arguments.insert(arguments.end(), {"--storage", "ragged"});
     arguments.insert(arguments.end(), more.begin(), more.end());
     return RunGhost(arguments, options);
   }
@@ -52,6 +52,44 @@ TEST_P(PruneResumeTest, StoppedAfterEveryLayerEndsInTheSameBytes) {
     EXPECT_EQ(Bytes(out), Bytes(method)) << method;
     EXPECT_FALSE(Exists(out + ".journal"));
   }
+}
+
+// Too little for a snapshot: finished layers are run again from the embeddings.
+TEST_P(PruneResumeTest, WithoutSnapshotsEndsInTheSameBytes) {
+  const std::vector<std::string> tiny = {"--journal-gb", "1e-9"};
+  ASSERT_EQ(Prune("ghost", "whole").exit_code, 0);
+  const int layers = LoadJson(model_ + "/case.json")["layers"].get<int>();
+  std::vector<std::string> more = tiny;
+  more.insert(more.end(), {"--stop-after", std::to_string(layers - 1)});
+  const RunResult stopped = Prune("ghost", "pieces", more);
+  ASSERT_EQ(stopped.exit_code, 75) << stopped.err;
+  more = tiny;
+  more.push_back("--resume");
+  const RunResult resumed = Prune("ghost", "pieces", more);
+  ASSERT_EQ(resumed.exit_code, 0) << resumed.err;
+  EXPECT_EQ(Bytes("pieces"), Bytes("whole"));
+}
+
+TEST_P(PruneResumeTest, SwitchedOffNothingIsWrittenOrPromised) {
+  const RunResult stopped = Prune("ghost", "out", {"--journal-gb", "0", "--stop-after", "1"});
+  EXPECT_EQ(stopped.exit_code, 130) << stopped.err;
+  EXPECT_EQ(stopped.err.find("--resume"), std::string::npos) << stopped.err;
+  EXPECT_TRUE(std::filesystem::is_empty(dir_.path()));
+  EXPECT_EQ(Prune("ghost", "out", {"--journal-gb", "0"}).exit_code, 0);
+  EXPECT_FALSE(Exists("out.journal"));
+}
+
+// A run that fails before its first layer is saved destroys nothing that could be resumed.
+TEST_P(PruneResumeTest, AnotherRunThatFailsLeavesTheJournal) {
+  ASSERT_EQ(Prune("ghost", "out", {"--stop-after", "1"}).exit_code, 75);
+  const std::string journal = ReadFile(dir_.File("out.journal/journal.json"));
+  EXPECT_EQ(Prune("ghost", "out", {"--sparsity", "0.25"}, {.max_file_size = 100}).exit_code, 74);
+  EXPECT_EQ(Prune("ghost", "out", {"--pool", "nothing"}).exit_code, 64);
+  EXPECT_EQ(ReadFile(dir_.File("out.journal/journal.json")), journal);
+  // One that comes to its first layer replaces it.
+  EXPECT_EQ(Prune("ghost", "out", {"--sparsity", "0.25", "--stop-after", "1"}).exit_code, 75);
+  EXPECT_NE(ReadFile(dir_.File("out.journal/journal.json")), journal);
+  EXPECT_EQ(Prune("ghost", "out", {"--sparsity", "0.25", "--resume"}).exit_code, 0);
 }
 
 TEST_P(PruneResumeTest, KilledAndResumedEndsInTheSameBytes) {

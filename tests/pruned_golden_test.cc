@@ -2,7 +2,7 @@
 // storage form of the pruned model.
 #include <gtest/gtest.h>
 
-#include "prune/write_pruned.h"
+#include "prune/write/write_pruned.h"
 #include "tests/support/golden.h"
 #include "tests/support/logits.h"
 #include "tests/support/temp_dir.h"

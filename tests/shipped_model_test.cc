@@ -51,7 +51,7 @@ TEST(ShippedModel, NeedsItsStateAndSurvivesHalfOfIt) {
     const RunResult run = RunGhost(options);
     ASSERT_EQ(run.exit_code, 0) << run.err;
   };
-  prune("none", {"--mask-file", dir.File("none.json"), "--mask"});
+  prune("none", {"--mask-file", dir.File("none.json"), "--storage", "masked"});
   prune("half",
         {"--sparsity", "0.5", "--calibration", kText, "--join", "file", "--samples", "8", "--length", "256"});
   const double dense = BitsPerByte("tiny");

@@ -4,7 +4,7 @@
 # Usage: tools/compare_methods.sh MODEL CALIBRATION-TEXT HELD-OUT-TEXT OUTPUT
 #   WINDOWS (100): windows of 512 tokens of the held-out text    DOCUMENTS (300): of recall
 #   SAMPLES (64): windows of 512 tokens to calibrate on          SPARSITIES, METHODS, SEEDS: lists
-#   PRUNE: further options of ghost prune, as in "--mask --pool layer"
+#   PRUNE: further options of ghost prune, as in "--storage masked --pool layer"
 set -euo pipefail
 [ $# -eq 4 ] || { sed -n '2,8s/^# //p' "$0" >&2; exit 64; }
 model=$1 calibration=$2 held_out=$3 out=$4
@@ -51,7 +51,7 @@ for sparsity in "${sparsities[@]}"; do
 done
 # The model without any state: every list of kept channels is empty.
 "$ghost" inspect "$model" --json | jq '{layers: [.layers[] | select(.state_sizes) | {layer, kept: [.state_sizes[] | []]}]}' >"$out/none.tmp"
-prune_and_evaluate none --mask-file "$out/none.tmp" --mask
+prune_and_evaluate none --mask-file "$out/none.tmp" --storage masked
 
 row() { # DROPPED METHOD NAMES...
   jq -rs --arg dropped "$1" --arg method "$2" '

@@ -17,12 +17,27 @@ void PrintPrune(const OrderedJson& d) {
              d["storage"] == "masked" ? ", dropped channels are zeros" : "");
 }
 
+// --mask and --remove are what some scripts call two of the storages. They are not shown in --help.
+void AddStorageSynonym(CLI::App& verb, const std::string& flag, const std::string& storage) {
+  CLI::Option* option = verb.get_option("--storage");
+  const auto choose = [option, flag, storage](int64_t) {
+    if (option->count() > 0)
+      throw Error(ErrorKind::kUsage, flag + " is --storage " + storage + ": choose one");
+    option->add_result(storage);
+    option->run_callback();
+  };
+  verb.add_flag_function(flag, choose)->group("");
+}
+
 }  // namespace
 
 void AddPrune(CLI::App& app) {
-  AddVerb<PruneOptions>(app, "prune", "Calibrate, choose, and write a checkpoint with fewer state channels.",
-                        "ghost prune ./mamba2-130m --sparsity 0.5 --calibration text.txt --output ./smaller",
-                        Prune, PrintPrune);
+  CLI::App* verb = AddVerb<PruneOptions>(
+      app, "prune", "Calibrate, choose, and write a checkpoint with fewer state channels.",
+      "ghost prune ./mamba2-130m --sparsity 0.5 --calibration text.txt --output ./smaller", Prune,
+      PrintPrune);
+  AddStorageSynonym(*verb, "--mask", "masked");
+  AddStorageSynonym(*verb, "--remove", "uniform");
 }
 
 }  // namespace ghost

@@ -13,7 +13,6 @@
 #include "bench/timings.h"
 #include "model/runner.h"
 #include "prune/sequential.h"
-#include "prune/taylor.h"
 
 namespace ghost {
 namespace {
@@ -57,9 +56,7 @@ void RunForward(const Model& model, const Samples& samples) {
 void RunMethod(const Model& model, const Samples& samples, const Method& method) {
   PruneRule rule;
   rule.method = &method;
-  if (method.needs == MethodNeeds::kGradients)
-    rule.given_scores = ScoreTaylor(model, samples, TaylorVariant::kFisher).layers;
-  SequentialPruner pruner(model, NeedsLayerPasses(method) ? samples : Samples{}, rule);
+  SequentialPruner pruner(model, samples, rule);
   while (!pruner.done()) pruner.Step();
 }
 
@@ -70,8 +67,7 @@ std::vector<Contestant> MakeContestants(const Model& model, const Samples& sampl
   std::istringstream names(methods);
   for (std::string name; std::getline(names, name, ',');) {
     const Method& method = FindMethod(name);
-    contestants.push_back(
-        {name, [&] { RunMethod(model, samples, method); }, method.needs != MethodNeeds::kNothing});
+    contestants.push_back({name, [&] { RunMethod(model, samples, method); }, method.needs_calibration()});
   }
   return contestants;
 }

@@ -18,6 +18,7 @@
 #include "io/safetensors.h"
 #include "model/random_model.h"
 #include "prune/method.h"
+#include "prune/methods/magnitude.h"
 #include "report/bench_document.h"
 
 namespace ghost {
@@ -49,8 +50,7 @@ void PrunePaperModel(const MeasuringOptions& o, const PaperModel& model, const P
   prune.method = request.setting.method;
   prune.sparsity = request.setting.sparsity;
   // The paper drops the lowest of a layer, whichever group they are in.
-  const bool removes_channels = FindMethod(prune.method).edit == nullptr;
-  prune.ragged = model.grouped && removes_channels;
+  if (model.grouped && FindMethod(prune.method).drops_channels) prune.storage = "ragged";
   prune.calibration.calibration = request.calibration;
   prune.calibration.data = request.data;
   prune.calibration.tokenizer = o.tokenizer;
@@ -143,9 +143,7 @@ ChannelScores LoadChannelScores(const SourceModel& model, const std::string& tok
   ChannelScores scores;
   for (int layer = 0; layer < loaded.model.config().num_layers(); ++layer) {
     const MambaBlock& block = *loaded.model.layers()[static_cast<size_t>(layer)]->mixer();
-    const LayerSaliency none;
-    scores.magnitude.push_back(
-        FindMethod("magnitude").score({.block = block, .saliency = none, .given = {}, .layer = layer}));
+    scores.magnitude.push_back(MagnitudeScores(block));
     scores.ghost.push_back(GhostScores(stored, layer, file));
     if (scores.ghost.back().size() != scores.magnitude.back().size()) {
       throw Error(ErrorKind::kCorrupt, "scores of another model", {.file = file, .hint = "remove it"});

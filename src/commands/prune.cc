@@ -2,175 +2,120 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
+#include <optional>
 
 #include "base/error.h"
 #include "base/interrupt.h"
 #include "base/progress.h"
 #include "commands/document.h"
+#include "commands/prune_plan.h"
+#include "commands/require_samples.h"
 #include "model/cost.h"
 #include "model/runtime_support.h"
-#include "prune/journal.h"
 #include "prune/mask_file.h"
-#include "prune/model_card.h"
-#include "prune/sequential.h"
-#include "prune/taylor.h"
-#include "prune/write_pruned.h"
+#include "prune/prune_layers.h"
+#include "prune/write/model_card.h"
+#include "prune/write/write_pruned.h"
 #include "report/result_files.h"
 
 namespace ghost {
 namespace {
 
-[[noreturn]] void BadValue(const std::string& flag, const std::string& expected, const std::string& actual) {
-  throw Error(ErrorKind::kUsage, "bad value of --" + flag, {.expected = expected, .actual = actual});
-}
-
-int ParseRound(const std::string& text) {
-  if (text == "none") return 1;
-  const std::string prefix = "multiple=";
-  int multiple = 0;
-  if (text.starts_with(prefix)) {
-    std::from_chars(text.data() + prefix.size(), text.data() + text.size(), multiple);
-  }
-  if (multiple < 1 || text != prefix + std::to_string(multiple))
-    BadValue("round", "multiple=K or none", text);
-  return multiple;
-}
-
-// How the result is stored, and with it among which channels may be chosen.
-struct Plan {
-  SelectionRule selection;
-  StorageRule storage;
-};
-
-// A method that edits single weights leaves every shape as it is.
-Plan MakeEditPlan(const PruneOptions& o) {
-  if (o.remove || o.ragged || o.pad != "none" || o.round != "none" || o.keep_conv_bias) {
-    throw Error(ErrorKind::kUsage, "sparsegpt drops single weights, so no state channel can be removed",
-                {.hint = "leave out --remove, --pad, --ragged, --round and --keep-conv-bias"});
-  }
-  Plan plan;
-  plan.selection.sparsity = o.sparsity;
-  plan.storage.storage = Storage::kMasked;
-  return plan;
-}
-
-Plan MakePlan(const PruneOptions& o, const Method& method, const ModelConfig& config) {
-  if (!(o.sparsity >= 0.0 && o.sparsity < 1.0))
-    BadValue("sparsity", "0 to below 1", fmt::format("{}", o.sparsity));
-  if (method.edit) return MakeEditPlan(o);
-  if (o.pad != "none" && o.pad != "max") BadValue("pad", "max or none", o.pad);
-  if (int{o.mask} + int{o.remove || o.pad == "max" || o.ragged} > 1 || (o.ragged && o.pad == "max")) {
-    throw Error(ErrorKind::kUsage, "choose one of --mask, --remove, --pad max and --ragged");
-  }
-  Plan plan;
-  plan.storage.keep_conv_bias = o.keep_conv_bias;
-  plan.storage.storage = o.mask           ? Storage::kMasked
-                         : o.ragged       ? Storage::kRagged
-                         : o.pad == "max" ? Storage::kPadded
-                                          : Storage::kUniform;
-  if (o.keep_conv_bias && !o.mask) {
-    throw Error(ErrorKind::kUsage, "--keep-conv-bias needs --mask",
-                {.hint = "a channel whose bias stays is still alive and cannot be removed"});
-  }
-  const bool groups = config.blocks.front().num_groups() > 1;
-  const bool uniform = plan.storage.storage == Storage::kUniform;
-  plan.selection.sparsity = o.sparsity;
-  plan.selection.pool = o.pool == "auto" ? (uniform && groups ? PoolScope::kGroup : PoolScope::kLayer)
-                                         : PoolScopeFromName(o.pool);
-  if (uniform && groups && plan.selection.pool == PoolScope::kLayer) {
-    throw Error(ErrorKind::kUsage,
-                "pooled over a layer, groups keep different numbers, which no config can express",
-                {.hint = "use --pool group, --pad max, --ragged or --mask"});
-  }
-  const int multiple = ParseRound(o.round);
-  if (plan.storage.storage == Storage::kPadded) {
-    plan.storage.pad_multiple = multiple;
-  } else {
-    plan.selection.multiple = multiple;
-  }
-  return plan;
+// What readers of the result must know about the method, so that they need not know its name.
+void AddFacts(const Method* method, OrderedJson& run) {
+  run["chosen_by_hand"] = method == nullptr;
+  run["drops_channels"] = method == nullptr || method->drops_channels;
+  run["edits_weights"] = method != nullptr && method->edits_weights;
+  run["seeded"] = method != nullptr && method->seeded;
+  run["always_one_shot"] = method != nullptr && method->one_shot;
+  run["score_is_squared"] = method != nullptr && method->score_is_squared;
+  run["scores_have_meaning"] = method == nullptr || method->scores_have_meaning;
 }
 
 // Everything the masks depend on; also what a journal must agree with.
-OrderedJson DescribeRun(const PruneOptions& o, const Method& method, const Plan& plan,
+OrderedJson DescribeRun(const PruneOptions& o, const Method& method, const PrunePlan& plan,
                         const OrderedJson& model, const CalibrationData& data) {
+  OrderedJson run;
   if (!o.mask_file.empty()) {
-    return {{"model", model["content_hash"]},
-            {"method", "mask-file"},
-            {"mask_file", o.mask_file},
-            {"conv_bias", o.keep_conv_bias ? "kept" : "zeroed"}};
+    run = {{"model", model["content_hash"]},
+           {"method", "mask-file"},
+           {"mask_file", o.mask_file},
+           {"conv_bias", o.keep_conv_bias ? "kept" : "zeroed"}};
+    AddFacts(nullptr, run);
+    return run;
   }
-  return {{"model", model["content_hash"]},
-          {"norm_groups", o.model.norm_groups},
-          {"dt_min", o.model.dt_min},
-          {"method", o.method},
-          {"variant", o.method == "taylor" ? OrderedJson(o.taylor) : OrderedJson(nullptr)},
-          {"sparsity", o.sparsity},
-          {"pool", plan.selection.pool == PoolScope::kLayer ? "layer" : "group"},
-          {"multiple", plan.selection.multiple},
-          {"one_shot", o.one_shot || method.one_shot},
-          {"conv_bias", o.keep_conv_bias ? "kept" : "zeroed"},
-          {"seed", o.calibration.seed},
-          {"calibration", data.described},
-          // What readers of this record want to know of the method without knowing its name.
-          {"seeded_method", method.seeded},
-          {"one_shot_method", method.one_shot},
-          {"squared_scores", method.squared_scores}};
+  run = {{"model", model["content_hash"]},
+         {"norm_groups", o.model.norm_groups},
+         {"dt_min", o.model.dt_min},
+         {"method", o.method},
+         {"variant", method.variants.empty() ? OrderedJson(nullptr) : OrderedJson(o.taylor)},
+         {"sparsity", o.sparsity},
+         {"pool", plan.selection.pool == PoolScope::kLayer ? "layer" : "group"},
+         {"multiple", plan.selection.multiple},
+         {"one_shot", o.one_shot || method.one_shot},
+         {"conv_bias", o.keep_conv_bias ? "kept" : "zeroed"},
+         {"seed", o.calibration.seed},
+         {"calibration", data.described}};
+  AddFacts(&method, run);
+  return run;
 }
 
-std::vector<std::vector<double>> TaylorScoresOf(const PruneOptions& o, const Model& model,
-                                                const CalibrationData& data) {
-  Progress progress("taylor", "samples");
-  const auto total = static_cast<int64_t>(data.samples.size());
-  return ScoreTaylor(model, data.samples, TaylorVariantFromName(o.taylor),
-                     [&](int64_t done) { progress.Update(done, total); })
-      .layers;
+// The same error with advice that knows the flags.
+[[noreturn]] void RethrowWithHint(const Error& e, const std::string& hint) {
+  ErrorContext context = e.context();
+  context.hint = hint;
+  throw Error(e.kind(), e.summary(), context);
 }
 
-// Layer after layer, with the journal written behind each.
-std::vector<LayerOutcome> RunLayers(SequentialPruner& pruner, const ModelConfig& config, Journal& journal,
-                                    const PruneOptions& o) {
-  std::vector<LayerOutcome> layers;
+Journal::Progress LoadJournal(Journal& journal, const SequentialPruner& pruner, const ModelConfig& config) {
   const ConstView residual = pruner.residual();
-  if (o.resume) {
-    Journal::Progress saved = journal.Load(config, residual.rows * residual.cols);
-    if (!saved.layers.empty()) pruner.Restore(static_cast<int>(saved.layers.size()), saved.residual);
-    layers = std::move(saved.layers);
-  } else {
-    journal.Remove();
+  try {
+    return journal.Load(config, residual.rows * residual.cols);
+  } catch (const Error& e) {
+    RethrowWithHint(e,
+                    e.kind() == ErrorKind::kUsage
+                        ? "repeat the options of the interrupted run, or start from scratch without --resume"
+                        : "start from scratch without --resume");
   }
-  Progress progress("prune", "layers");
-  while (!pruner.done()) {
-    layers.push_back(pruner.Step());
-    journal.Save(layers, pruner.residual());
-    progress.Update(pruner.next_layer(), config.num_layers());
-    if (pruner.next_layer() == o.stop_after) throw Interrupted();
-  }
-  return layers;
 }
 
-// Scores, selects and passes every layer.
-std::vector<LayerOutcome> CalibratedLayers(const PruneOptions& o, const Method& method, const Plan& plan,
+// Scores, decides and passes every layer, with the journal, if any, written behind each.
+std::vector<LayerOutcome> CalibratedLayers(const PruneOptions& o, const Method& method, const PrunePlan& plan,
                                            const Model& model, const CalibrationData& data,
-                                           Journal& journal) {
+                                           Journal* journal) {
   PruneRule rule;
   rule.method = &method;
+  rule.variant = method.variants.empty() ? "" : o.taylor;
   rule.selection = plan.selection;
   rule.one_shot = o.one_shot;
   rule.keep_conv_bias = o.keep_conv_bias;
   rule.seed = o.calibration.seed;
   rule.max_cache_bytes = static_cast<int64_t>(std::max(0.0, o.max_ram_gb) * 1e9);
-  if (method.needs == MethodNeeds::kGradients) rule.given_scores = TaylorScoresOf(o, model, data);
+  std::optional<Progress> preparing, pruning;
+  const auto pruned = [&](int done, int total) {
+    if (!pruning) pruning.emplace("prune", "layers");
+    pruning->Update(done, total);
+  };
+  PruneHooks hooks;
+  hooks.prepared = [&](int64_t done, int64_t total) {
+    if (!preparing) preparing.emplace(o.method, "samples");
+    preparing->Update(done, total);
+    if (done == total) preparing.reset();
+  };
+  hooks.repeated = pruned;
+  hooks.pruned = [&](int done, int total) {
+    pruned(done, total);
+    if (done == o.stop_after) throw Interrupted();
+  };
+  SequentialPruner pruner(model, data.samples, rule);
   try {
-    SequentialPruner pruner(model, NeedsLayerPasses(method) ? data.samples : Samples{}, rule);
-    return RunLayers(pruner, model.config(), journal, o);
+    Journal::Progress saved;
+    if (o.resume) saved = LoadJournal(*journal, pruner, model.config());
+    return PruneLayers(pruner, journal, std::move(saved), hooks);
   } catch (const Interrupted&) {
+    if (!journal || !journal->has_progress()) throw;
     throw Error(ErrorKind::kResumable, "interrupted",
-                {.file = o.output + ".journal", .hint = "the same command with --resume goes on"});
-  } catch (...) {
-    if (!o.resume) journal.Remove();
-    throw;
+                {.file = o.output + ".journal", .hint = "the same command with --resume continues"});
   }
 }
 
@@ -183,38 +128,103 @@ OrderedJson DescribeLayers(const std::vector<LayerOutcome>& layers, const ModelC
       scores.push_back(std::vector<double>(layers[layer].scores.begin() + begin[g],
                                            layers[layer].scores.begin() + begin[g + 1]));
     }
-    list.push_back({{"layer", layer}, {"kept", layers[layer].mask.kept}, {"scores", scores}});
+    list.push_back({{"layer", layer}, {"kept", layers[layer].edit.mask.kept}, {"scores", scores}});
+    if (!layers[layer].summary.empty()) list.back()["summary"] = layers[layer].summary;
   }
   return list;
 }
 
+// The text that --help shows lives as long as the program.
+std::string MakeMethodHelp() {
+  std::string help = "what is dropped:";
+  for (const Method& method : Methods()) {
+    help += fmt::format("\n{:<12} {}{}", method.name, method.help,
+                        method.needs_calibration() ? "" : "; needs no data");
+  }
+  return help;
+}
+
+std::string MakeVariantHelp() {
+  std::string help = "variant of the method";
+  for (const Method& method : Methods()) {
+    if (!method.variants.empty())
+      help += fmt::format(" {}: {}", method.name, fmt::join(method.variants, ", "));
+  }
+  return help;
+}
+
+ModelEdit EditOf(const std::vector<LayerOutcome>& layers) {
+  ModelEdit edit;
+  for (const LayerOutcome& layer : layers) edit.layers.push_back(layer.edit);
+  return edit;
+}
+
+// What the card says beside what the options and the run do.
+struct Result {
+  const ModelConfig& before;
+  const ModelConfig& after;
+  const ModelEdit& edit;
+};
+
+std::string MakeCard(const PruneOptions& o, const OrderedJson& run, Storage storage, const Result& result) {
+  const bool given = !o.mask_file.empty();
+  const std::string calibrated_on = CalibrationText(Json(run.value("calibration", OrderedJson())));
+  ModelCardFacts facts;
+  facts.base_model = o.model.model;
+  facts.method = run["method"].get<std::string>();
+  facts.before = result.before;
+  facts.after = result.after;
+  facts.mask = result.edit.mask();
+  facts.sparsity = given ? DroppedShare(facts.mask, result.before) : o.sparsity;
+  facts.calibration = calibrated_on.empty() ? "none" : calibrated_on;
+  facts.edits_weights = run["edits_weights"].get<bool>();
+  for (const LayerEdit& layer : result.edit.layers) {
+    for (const auto& [suffix, tensor] : layer.tensors) facts.added.insert(suffix);
+  }
+  facts.storage = storage;
+  facts.ghost_version = GhostVersion();
+  return MakeModelCard(facts);
+}
+
 }  // namespace
+
+std::string_view MethodHelp() {
+  static const std::string help = MakeMethodHelp();
+  return help;
+}
+
+std::string_view VariantHelp() {
+  static const std::string help = MakeVariantHelp();
+  return help;
+}
 
 OrderedJson Prune(const PruneOptions& options) {
   const Timer timer;
   const Method& method = FindMethod(options.method);
   const LoadedModel loaded = LoadModel(options.model);
   const ModelConfig& config = loaded.model.config();
-  const Plan plan = MakePlan(options, method, config);
+  const PrunePlan plan = MakePlan(options, method, config);
   CheckOutput(loaded.checkpoint, options.output, options.force);
   const bool given = !options.mask_file.empty();
   CalibrationData data;
-  if (!given && method.needs != MethodNeeds::kNothing) data = LoadCalibration(options.calibration, loaded);
+  if (!given && method.needs_calibration()) {
+    data = LoadCalibration(options.calibration, loaded);
+    RequireSamples(data, method.name);
+  }
 
   const OrderedJson described_model = DescribeModel(loaded.checkpoint);
   const OrderedJson run = DescribeRun(options, method, plan, described_model, data);
-  Journal journal(options.output + ".journal", run);
+  std::optional<Journal> journal;
+  if (!given && options.journal_gb > 0.0) {
+    journal.emplace(options.output + ".journal", run,
+                    Journal::Options{.max_snapshot_bytes = static_cast<int64_t>(options.journal_gb * 1e9)});
+  }
   const std::vector<LayerOutcome> layers =
       given ? LoadMask(options.mask_file, config)
-            : CalibratedLayers(options, method, plan, loaded.model, data, journal);
+            : CalibratedLayers(options, method, plan, loaded.model, data, journal ? &*journal : nullptr);
 
-  StateMask mask;
-  PrunedOutput output;
-  for (const LayerOutcome& layer : layers) {
-    mask.layers.push_back(layer.mask);
-    output.state_rows.push_back(layer.state_rows);
-  }
-  const ModelConfig pruned = PrunedConfig(config, mask, plan.storage);
+  const ModelEdit edit = EditOf(layers);
+  const ModelConfig pruned = PrunedConfig(config, edit, plan.storage);
   OrderedJson document =
       MakeDocument("ghost.prune/1", described_model, EchoOptions(options), options.calibration.seed);
   document["pruning"] = run;
@@ -225,22 +235,13 @@ OrderedJson Prune(const PruneOptions& options) {
   document["layers"] = DescribeLayers(layers, config);
   FinishDocument(document, timer);
 
-  const std::string calibrated_on = CalibrationText(Json(data.described));
+  PrunedOutput output;
   output.path = options.output;
   output.force = options.force;
   output.document = document;
-  output.model_card = MakeModelCard({.base_model = options.model.model,
-                                     .method = run["method"].get<std::string>(),
-                                     .sparsity = given ? DroppedShare(mask, config) : options.sparsity,
-                                     .calibration = calibrated_on.empty() ? "none" : calibrated_on,
-                                     .before = config,
-                                     .after = pruned,
-                                     .mask = mask,
-                                     .edits_weights = method.edit != nullptr && !given,
-                                     .storage = plan.storage.storage,
-                                     .ghost_version = GhostVersion()});
-  const WrittenFiles written = WritePruned(loaded.checkpoint, mask, plan.storage, std::move(output));
-  journal.Remove();
+  output.model_card = MakeCard(options, run, plan.storage.storage, {config, pruned, edit});
+  const WrittenFiles written = WritePruned(loaded.checkpoint, edit, plan.storage, std::move(output));
+  if (journal) journal->Remove();
   document["storage"] = NameOf(plan.storage.storage);
   document["output"] = options.output;
   document["weights"] = written.weights;

@@ -3,11 +3,16 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "commands/calibration_source.h"
 #include "commands/options.h"
 
 namespace ghost {
+
+// A line for each method, and the variants of those that have some; from the table of methods.
+std::string_view MethodHelp();
+std::string_view VariantHelp();
 
 struct PruneOptions {
   CommonOptions common;
@@ -18,15 +23,13 @@ struct PruneOptions {
   std::string method = "ghost";
   std::string taylor = "fisher";
   std::string mask_file;
-  bool mask = false;
-  bool remove = false;
+  std::string storage = "auto";
   std::string pool = "auto";
-  std::string pad = "none";
-  bool ragged = false;
   std::string round = "none";
   bool one_shot = false;
   bool keep_conv_bias = false;
   double max_ram_gb = 2.0;
+  double journal_gb = 16.0;
   bool resume = false;
   int64_t stop_after = 0;
   bool force = false;
@@ -37,28 +40,32 @@ struct PruneOptions {
     visit(output, OptionInfo{"output", "directory to make (for a .gguf model also a .gguf file)",
                              Place::kFlag, true});
     visit(sparsity, OptionInfo{"sparsity", "share of the state to drop, 0 to below 1"});
-    visit(method,
-          OptionInfo{"method",
-                     "ghost, ghost-p, ghost-q, ghost-legacy, magnitude, random, taylor or sparsegpt"});
-    visit(taylor, OptionInfo{"taylor", "variant of the taylor method: fisher, ghattas1, abs or abs-sample"});
+    visit(method, OptionInfo{"method", MethodHelp()});
+    visit(taylor, OptionInfo{"taylor", VariantHelp()});
     calibration.ForEach(visit);
     visit(mask_file,
           OptionInfo{"mask-file", "keep what this ghost.json lists (or a file like it); no scoring"});
-    visit(mask, OptionInfo{"mask", "zeros in place of dropped channels, same shapes"});
-    visit(remove, OptionInfo{"remove", "physically smaller (the default)"});
+    visit(storage,
+          OptionInfo{"storage",
+                     "uniform: smaller tensors, one N for the model; masked: zeros, same shapes; padded: "
+                     "groups filled up with zeros to the largest; ragged: groups as they are, only ghost "
+                     "reads that; auto: uniform, but masked for methods that drop no channel"});
     visit(pool,
           OptionInfo{
               "pool",
               "drop the lowest of a layer or of each group; auto: layer, but group where files need it"});
-    visit(pad, OptionInfo{"pad", "max: unequal groups are filled up with zeros to the largest; none"});
-    visit(ragged, OptionInfo{"ragged", "unequal groups as they are; only ghost reads the result"});
     visit(round, OptionInfo{"round", "multiple=K: keep a multiple of K channels; none"});
     visit(one_shot, OptionInfo{"one-shot", "score all layers on the dense model first"});
     visit(keep_conv_bias,
-          OptionInfo{"keep-conv-bias", "leave the convolution bias of dropped channels (with --mask)"});
+          OptionInfo{"keep-conv-bias",
+                     "leave the convolution bias of dropped channels (with --storage masked)"});
     visit(max_ram_gb,
           OptionInfo{"max-ram", "GB for reusing activations between the two passes; the rest is recomputed"});
-    visit(resume, OptionInfo{"resume", "go on where an interrupted run stopped"});
+    visit(journal_gb,
+          OptionInfo{"journal-gb",
+                     "GB that a snapshot in the journal may take; without one --resume runs finished "
+                     "layers again, without scoring them; 0 = no journal"});
+    visit(resume, OptionInfo{"resume", "continue an interrupted run"});
     visit(stop_after,
           OptionInfo{"stop-after", "stop when so many layers are done, as if interrupted; 0 = never"});
     visit(force, OptionInfo{"force", "replace an existing output"});

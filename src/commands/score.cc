@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "base/progress.h"
 #include "commands/document.h"
+#include "commands/require_samples.h"
 #include "io/safetensors.h"
 #include "prune/sequential.h"
 
@@ -46,6 +47,7 @@ OrderedJson Score(const ScoreOptions& options) {
   }
   const LoadedModel loaded = LoadModel(options.model);
   const CalibrationData data = LoadCalibration(options.calibration, loaded);
+  RequireSamples(data, "ghost score");
   Progress progress("score", "layers");
   const std::vector<LayerSaliency> layers =
       ScoreDense(loaded.model, data.samples, [&](int done, int total) { progress.Update(done, total); });

@@ -28,7 +28,7 @@ PruneSetting Setting(const NamedMethod& method, double sparsity = 0.5, int64_t l
   PruneSetting setting = {.method = method.name, .sparsity = sparsity, .samples = samples, .length = length};
   if (setting.method.empty()) return setting;
   const Method& known = FindMethod(setting.method);
-  if (known.needs != MethodNeeds::kNothing) setting.source = kWikitext;
+  if (known.needs_calibration()) setting.source = kWikitext;
   setting.seeded = known.seeded;
   return setting;
 }

@@ -22,7 +22,7 @@ TEST(PaperTables, AskForWhatEachMethodNeeds) {
         if (setting.method.empty()) continue;
         const Method& method = FindMethod(setting.method);
         EXPECT_EQ(setting.seeded, method.seeded);
-        EXPECT_EQ(setting.source.empty(), method.needs == MethodNeeds::kNothing) << id << row.label;
+        EXPECT_EQ(setting.source.empty(), !method.needs_calibration()) << id << row.label;
       }
     }
   }

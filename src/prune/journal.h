@@ -1,38 +1,69 @@
-// What a pruning run has done so far, on disk after every layer, so that an interrupted run goes on where it
-// stopped and ends in the same bytes.
+// What a pruning run has done so far, on disk after every layer, so that an interrupted run can be resumed
+// and ends in the same bytes.
 #pragma once
 
+#include <functional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "base/json.h"
-#include "prune/sequential.h"
+#include "prune/layer_edit.h"
+#include "prune/method.h"
+#include "tensor/view.h"
 
 namespace ghost {
 
-// A directory beside the output: journal.json (what is being done, masks and scores of finished layers), the
-// residual stream as raw float32, and for methods that edit weights one file per layer with them. Each save
-// writes new files first and removes old ones last; a crash at any moment leaves a journal that is whole.
+// A directory beside the output with an index, journal.json, and files that it refers to: one per layer whose
+// edit has tensors, the method's preparation, and now and then a snapshot of the residual stream
+// (snapshot_policy.h). Edits are small; with the latest snapshot they are enough to continue.
+//
+// Each save writes new files first, then replaces the index, then removes files that no index needs any more:
+// a crash at any moment leaves a whole journal. The files of an older run are replaced by the first Save, not
+// before.
 class Journal {
  public:
+  struct Options {
+    int64_t max_snapshot_bytes = int64_t{16} * 1000 * 1000 * 1000;  // larger snapshots are not written
+    std::function<double()> clock;                                  // seconds; empty: a steady clock
+  };
   // `fingerprint` says everything the result depends on; a journal of another run is not resumed.
-  Journal(std::string directory, OrderedJson fingerprint);
+  Journal(std::string directory, OrderedJson fingerprint, Options options);
+  Journal(std::string directory, OrderedJson fingerprint) : Journal(directory, fingerprint, Options()) {}
 
   struct Progress {
-    std::vector<LayerOutcome> layers;  // finished ones, saliency left out
-    std::vector<float> residual;       // before the next layer
+    Preparation preparation;
+    std::vector<LayerOutcome> layers;  // finished ones
+    int snapshot_layers = 0;           // how many of them are below the snapshot; 0: there is none
+    std::vector<float> residual;       // the snapshot
   };
-  // What was saved, or an empty Progress when there is nothing. Error(kUsage) for the journal of another run,
-  // Error(kCorrupt) for a damaged one or one that does not fit the model.
-  Progress Load(const ModelConfig& config, int64_t residual_floats) const;
-  void Save(const std::vector<LayerOutcome>& layers, ConstView residual);
-  void Remove();  // when the work is done, or to start anew
+  // What was saved, or an empty Progress when there is nothing; later saves continue it. Error(kUsage) for
+  // the journal of another run, Error(kCorrupt) for a damaged one or one that does not fit the model.
+  Progress Load(const ModelConfig& config, int64_t residual_floats);
+  // `layers` is what the last call (or Load) saw and one or more new ones; `residual` is the stream above
+  // them, which need not be given for the last layer.
+  void Save(const Preparation& preparation, const std::vector<LayerOutcome>& layers, ConstView residual);
+  bool has_progress() const { return saved_layers_ > 0; }  // of this run, loaded or saved
+  void Remove();                                           // when the work is done
 
  private:
   std::string File(const std::string& name) const { return directory_ + "/" + name; }
+  std::string NameOf(const std::string& kind, size_t number) const;
+  void WriteFiles(const Preparation& preparation, const std::vector<LayerOutcome>& layers,
+                  ConstView residual);
+  void WriteIndex(const Preparation& preparation, const std::vector<LayerOutcome>& layers);
+  void RemoveUnneeded(const std::set<std::string>& needed) const;
+  std::set<std::string> NeededFiles(const Preparation& preparation,
+                                    const std::vector<LayerOutcome>& layers) const;
 
   std::string directory_;
   OrderedJson fingerprint_;
+  Options options_;
+  int generation_ = -1;      // in file names, so that two runs never share one; -1: not known yet
+  size_t saved_layers_ = 0;  // in the index
+  size_t snapshot_layers_ = 0;
+  double last_snapshot_;  // by the clock; at first when the run began
+  double seconds_of_last_ = -1;
 };
 
 }  // namespace ghost

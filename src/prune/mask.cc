@@ -77,7 +77,7 @@ LayerMask KeepAll(const BlockDims& dims) {
 PoolScope PoolScopeFromName(std::string_view name) {
   if (name == "layer") return PoolScope::kLayer;
   if (name == "group") return PoolScope::kGroup;
-  throw Error(ErrorKind::kUsage, "bad value of --pool",
+  throw Error(ErrorKind::kUsage, "unknown pool of channels",
               {.expected = "layer or group", .actual = std::string(name)});
 }
 

@@ -32,18 +32,18 @@ LayerOutcome ReadLayer(const std::string& path, const Json& entry, size_t layer,
   LayerOutcome outcome;
   if (entry.at("layer").get<size_t>() != layer)
     Misfit(path, layer, "layer " + std::to_string(layer), entry["layer"].dump());
-  outcome.mask.kept = entry.at("kept").get<std::vector<std::vector<int>>>();
-  if (!IsMaskOf(outcome.mask, dims)) {
+  outcome.edit = LayerEdit(LayerMask{entry.at("kept").get<std::vector<std::vector<int>>>()});
+  const LayerMask& mask = outcome.edit.mask;
+  if (!IsMaskOf(mask, dims)) {
     Misfit(path, layer,
            std::to_string(dims.num_groups()) + " groups of ascending indices, each below the group's size",
-           std::to_string(outcome.mask.kept.size()) + " groups, or indices out of order or range");
+           std::to_string(mask.kept.size()) + " groups, or indices out of order or range");
   }
   outcome.scores = JoinScores(entry, dims);
   if (outcome.scores.size() != static_cast<size_t>(dims.state_channels())) {
     Misfit(path, layer, std::to_string(dims.state_channels()) + " scores",
            std::to_string(outcome.scores.size()));
   }
-  outcome.saliency = LayerSaliency(dims.state_channels());
   return outcome;
 }
 

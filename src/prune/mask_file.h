@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "model/config.h"
-#include "prune/sequential.h"
+#include "prune/layer_edit.h"
 
 namespace ghost {
 

@@ -25,7 +25,7 @@ TEST(MaskFile, ReadsKeptChannelsAndScores) {
       MaskText(config, R"({"layer": 0, "kept": [[0, 2], []], "scores": [[4, 1, 3, 2], [0.5, 0, 0, 0]]})");
   const std::vector<LayerOutcome> layers = LoadMask(dir.Write("m.json", text), config);
   ASSERT_EQ(layers.size(), config.blocks.size());
-  EXPECT_THAT(layers[0].mask.kept, testing::ElementsAre(testing::ElementsAre(0, 2), testing::IsEmpty()));
+  EXPECT_THAT(layers[0].edit.mask.kept, testing::ElementsAre(testing::ElementsAre(0, 2), testing::IsEmpty()));
   EXPECT_THAT(layers[0].scores, testing::ElementsAre(4, 1, 3, 2, 0.5, 0, 0, 0));
   EXPECT_THAT(layers[1].scores, testing::Each(0.0));
 }

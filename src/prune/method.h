@@ -1,65 +1,71 @@
-// The table of pruning methods. Methods differ only in the score they give each state channel (or, without a
-// score, in what they do to the weights of B and C); one driver (sequential.h) does the rest, so a new method
-// is one function and one row.
+// The table of pruning methods. A method is a statistic (what is measured in a layer), a decision (what the
+// layer becomes) and facts about itself; one driver (sequential.h) does the rest. Nothing outside methods/
+// asks for a method's name: what the others must know is a field here.
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
-#include "prune/mixer_passes.h"
-#include "prune/sparsegpt.h"
+#include "model/model.h"
+#include "prune/layer_edit.h"
+#include "prune/statistics/statistic.h"
 
 namespace ghost {
 
-// What a method needs beside the weights.
-enum class MethodNeeds {
-  kNothing,
-  kSaliency,   // output energies of the scan on calibration data, layer by layer
-  kEnergies,   // state energies too, which cost the scan half as much again
-  kGradients,  // scores of all layers from a backward pass over the dense model, made beforehand (taylor.h)
-  kInputs,     // second moments of the mixer's inputs on calibration data, layer by layer
+// Calibration samples, all of one length.
+using Samples = std::vector<std::vector<int32_t>>;
+
+// What a method made of the dense model before the first layer: scores of all mixers; empty for most.
+using Preparation = std::vector<std::vector<double>>;
+
+struct PrepareInput {
+  const Model& model;
+  const Samples& samples;
+  std::string_view variant;  // one of the method's
+  // Hears how many samples are done, if given; may throw to stop.
+  const std::function<void(int64_t done, int64_t total)>& progress;
 };
 
-// What a method may look at to score one layer.
-struct ScoreInput {
+// What a decision may look at.
+struct DecisionInput {
   const MambaBlock& block;
-  const LayerSaliency& saliency;  // zeros where the method does not need it
-  std::span<const double> given;  // scores made beforehand, for kGradients
+  const LayerStatistic* statistic = nullptr;  // what make_statistic made, fed with the layer; or null
+  std::span<const double> prepared = {};      // this mixer's part of the preparation
+  SelectionRule selection;
   int layer = 0;
+  int64_t samples = 0;  // that the statistic has seen
   uint64_t seed = 0;
 };
 
-// One score per channel, higher stays.
-using ScoreFn = std::vector<double> (*)(const ScoreInput& in);
-
-// What a method that drops single weights instead of channels does to w: (2GN, M), the rows of B and C, in
-// place.
-struct EditInput {
-  const InputMoments& moments;
-  double sparsity = 0.0;
-  int64_t samples = 0;
-};
-using EditFn = void (*)(const EditInput& in, View w);
-
-// Either `score` or `edit` is set.
 struct Method {
   std::string_view name;
-  MethodNeeds needs;
-  ScoreFn score;
-  std::string_view help;
-  EditFn edit = nullptr;
-  bool seeded = false;          // chosen by chance: other seeds are other runs, and scores mean nothing
-  bool one_shot = false;        // scores all layers on the dense model, whatever the driver does
-  bool squared_scores = false;  // sums of squares, whose root is the score of eq. 4: the order is the same
+  std::string_view help;  // what is dropped, by what; for --help and docs/cli.md
+  LayerOutcome (*decide)(const DecisionInput& in);
+  // What is measured in each layer; null: nothing, and no data pass through the layers.
+  std::unique_ptr<LayerStatistic> (*make_statistic)(const BlockDims& dims) = nullptr;
+  // What is computed once from the dense model; null: nothing.
+  Preparation (*prepare)(const PrepareInput& in) = nullptr;
+
+  bool drops_channels = true;       // false: every channel stays, so shapes stay
+  bool edits_weights = false;       // replaces weights of B and C, which Q8_0 cannot take
+  bool seeded = false;              // depends on the seed; several seeds make sense
+  bool one_shot = false;            // scores come from the dense model, whatever the driver is told
+  bool score_is_squared = false;    // scores are sums of squares: draw their roots
+  bool scores_have_meaning = true;  // false: scores only encode a choice and are not worth drawing
+  std::span<const std::string_view> variants = {};  // the first one is the default; empty: there are none
+
+  bool needs_calibration() const { return make_statistic != nullptr || prepare != nullptr; }
 };
-// Whether a method runs the calibration samples through the layers.
-inline bool NeedsLayerPasses(const Method& method) {
-  return method.needs != MethodNeeds::kNothing && method.needs != MethodNeeds::kGradients;
-}
 
 std::span<const Method> Methods();
 const Method& FindMethod(std::string_view name);  // Error(kUsage) listing all when unknown
+
+// The decision of methods that only score: drop the lowest.
+LayerOutcome DropLowest(std::vector<double> scores, const DecisionInput& in);
 
 }  // namespace ghost

@@ -10,6 +10,8 @@
 #include "kernels/matmul/matmul.h"
 #include "kernels/norm/norm.h"
 #include "model/block_views.h"
+#include "prune/row_order.h"
+#include "prune/write/apply_mask.h"
 #include "tensor/matrix_buffer.h"
 
 namespace ghost {
@@ -35,15 +37,15 @@ KeptColumns ColumnsOf(const LayerMask& mask, const BlockDims& dims) {
 
 // (T, R+2GN) -> (T, R+2*kept): x' and the kept columns of B' and C'.
 void GatherKept(ConstView xbc, const BlockDims& dims, const std::vector<int>& channels, View out) {
-  const int64_t R = dims.d_inner(), GN = dims.state_channels();
+  const int64_t b = conv_b(dims), c = conv_c(dims);
   const auto kept = static_cast<int64_t>(channels.size());
   const auto gather = [&](int64_t t) {
     const float* from = xbc.Row(t);
     float* to = out.Row(t);
-    std::memcpy(to, from, static_cast<size_t>(R) * sizeof(float));
+    std::memcpy(to, from, static_cast<size_t>(b) * sizeof(float));
     for (int64_t i = 0; i < kept; ++i) {
-      to[R + i] = from[R + channels[static_cast<size_t>(i)]];
-      to[R + kept + i] = from[R + GN + channels[static_cast<size_t>(i)]];
+      to[b + i] = from[b + channels[static_cast<size_t>(i)]];
+      to[b + kept + i] = from[c + channels[static_cast<size_t>(i)]];
     }
   };
   ParallelFor(xbc.rows, gather, /*work=*/xbc.rows * out.cols);
@@ -52,32 +54,27 @@ void GatherKept(ConstView xbc, const BlockDims& dims, const std::vector<int>& ch
 // A copy of xbc in which dropped B' and C' are what a zero filter with its bias left gives: SiLU(bias), for
 // every token.
 void CopyWithConstants(ConstView xbc, const MambaBlock& b, const std::vector<int>& kept, View out) {
-  const int64_t R = b.dims.d_inner(), GN = b.dims.state_channels();
+  const int64_t first = conv_b(b.dims), GN = b.dims.state_channels();
   std::vector<bool> dropped(static_cast<size_t>(GN), true);
   for (const int c : kept) dropped[static_cast<size_t>(c)] = false;
   for (int64_t t = 0; t < xbc.rows; ++t) {
     std::memcpy(out.Row(t), xbc.Row(t), static_cast<size_t>(xbc.cols) * sizeof(float));
     for (int64_t c = 0; c < 2 * GN; ++c) {
       if (!dropped[static_cast<size_t>(c % GN)]) continue;
-      const float bias = b.conv_bias.empty() ? 0.0f : b.conv_bias[static_cast<size_t>(R + c)];
-      out.Row(t)[R + c] = bias / (1.0f + std::exp(-bias));
+      const float bias = b.conv_bias.empty() ? 0.0f : b.conv_bias[static_cast<size_t>(first + c)];
+      out.Row(t)[first + c] = bias / (1.0f + std::exp(-bias));
     }
   }
 }
 
-// Sums the scan's (sequence, head) rows into the channels of their groups, in order.
-void AddEnergies(const std::vector<double>& rows, const BlockDims& dims, std::vector<double>& sums) {
-  const auto width = static_cast<size_t>(dims.max_group_size());
-  const auto H = static_cast<size_t>(dims.num_heads);
-  for (size_t row = 0; row < rows.size() / std::max<size_t>(width, 1); ++row) {
-    const int g = dims.group_of_head(static_cast<int>(row % H));
-    const auto begin = static_cast<size_t>(dims.group_begin[static_cast<size_t>(g)]);
-    for (size_t n = 0; n < static_cast<size_t>(dims.group_size(g)); ++n)
-      sums[begin + n] += rows[row * width + n];
-  }
-}
-
 }  // namespace
+
+MambaBlock EditedBlock(const MambaBlock& block, const LayerEdit& edit) {
+  GHOST_CHECK(edit.tensors.empty());  // a block has no place for them yet
+  MambaBlock edited = block;
+  if (!edit.state_rows.empty()) edited.in_proj = ReplaceStateRows(block.in_proj, block.dims, edit.state_rows);
+  return edited;
+}
 
 int64_t MixerInputBytes(const BlockDims& dims, int64_t rows) {
   return rows * (dims.conv_channels() + dims.num_heads) * static_cast<int64_t>(sizeof(float));
@@ -97,41 +94,38 @@ std::vector<SequenceSpan> MixerPasses::Sequences(int64_t rows, int64_t length, i
 
 void MixerPasses::FrontHalf(const MambaBlock& b, ConstView input, int64_t length, MixerInputs& out) {
   const BlockDims& dims = b.dims;
-  const int64_t T = input.rows, R = dims.d_inner(), C = dims.conv_channels(), H = dims.num_heads;
+  const int64_t T = input.rows, C = dims.conv_channels(), H = dims.num_heads;
+  const int64_t x = x_row(dims);
   const std::vector<SequenceSpan> sequences =
       Sequences(T, length, /*state_floats=*/0, dims.conv_state_floats());
   const View normed = scratch_.normed(T, dims.d_model), raw = scratch_.zxbcdt(T, C + H);
   const View xbc = Grow(out.xbc, T, C), dt = Grow(out.dt, T, H);
-  const WeightView rows = WeightView(b.in_proj).Rows(R, C + H);  // all but z
+  const WeightView rows = WeightView(b.in_proj).Rows(x, C + H);  // all but z
 
   RmsNorm(input, b.norm.data(), b.eps, normed);                             // (T, M)
-  MatMul(normed, rows, raw, {.bias = OffsetOrNull(b.in_proj_bias, R)});     // (T, R+2GN+H)
+  MatMul(normed, rows, raw, {.bias = OffsetOrNull(b.in_proj_bias, x)});     // (T, R+2GN+H)
   CausalConvSilu(raw.Cols(0, C), ViewConv(b), sequences, xbc);              // (T, R+2GN)
   SoftplusClamp(raw.Cols(C, H), b.dt_bias.data(), b.dt_min, b.dt_max, dt);  // (T, H)
 }
 
-void MixerPasses::AddMoments(const MambaBlock& b, ConstView input, InputMoments& moments) {
-  const View normed = scratch_.normed(input.rows, b.dims.d_model);
-  RmsNorm(input, b.norm.data(), b.eps, normed);
-  moments.Add(normed);
+void MixerPasses::ObserveScan(const MambaBlock& b, ConstView input, int64_t length, MixerInputs& out,
+                              LayerStatistic& statistic) {
+  const BlockDims& dims = b.dims;
+  const int64_t T = input.rows;
+  FrontHalf(b, input, length, out);
+  const ConstView xbc(out.xbc.data(), T, dims.conv_channels()), dt(out.dt.data(), T, dims.num_heads);
+  const std::vector<SequenceSpan> sequences = Sequences(T, length, dims.state_floats(), /*conv_floats=*/0);
+  const ScanInput scan = ViewScan(xbc, dt, b, dims.group_begin, sequences);
+  statistic.Add({.block = b,
+                 .normed = scratch_.normed(T, dims.d_model),
+                 .scan = &scan,
+                 .y = scratch_.y(T, dims.d_inner())});
 }
 
-void MixerPasses::AddSaliency(const MambaBlock& b, const MixerInputs& in, int64_t rows, int64_t length,
-                              bool state_energy, LayerSaliency& saliency) {
-  const BlockDims& dims = b.dims;
-  const int64_t R = dims.d_inner(), GN = dims.state_channels();
-  const ConstView xbc(in.xbc.data(), rows, dims.conv_channels()), dt(in.dt.data(), rows, dims.num_heads);
-  const std::vector<SequenceSpan> sequences = Sequences(rows, length, dims.state_floats(), /*conv_floats=*/0);
-  const auto cells = sequences.size() * static_cast<size_t>(dims.num_heads * dims.max_group_size());
-  std::vector<double> output_energies(cells), state_energies(state_energy ? cells : 0);
-  const ScanStats stats{output_energies.data(), state_energy ? state_energies.data() : nullptr};
-  SsmScan(ViewScan(xbc, dt, b, dims.group_begin, sequences), scratch_.y(rows, R), &stats);
-  AddEnergies(output_energies, dims, saliency.s);
-  AddEnergies(state_energies, dims, saliency.p);
-  for (int64_t t = 0; t < rows; ++t) {
-    const float* c = xbc.Row(t) + R + GN;
-    for (int64_t i = 0; i < GN; ++i) saliency.q[static_cast<size_t>(i)] += double{c[i]} * c[i];
-  }
+void MixerPasses::ObserveInput(const MambaBlock& b, ConstView input, LayerStatistic& statistic) {
+  const View normed = scratch_.normed(input.rows, b.dims.d_model);
+  RmsNorm(input, b.norm.data(), b.eps, normed);
+  statistic.Add({.block = b, .normed = normed});
 }
 
 void MixerPasses::BackHalf(const MambaBlock& b, const MixerInputs& in, const LayerMask& mask,
@@ -151,10 +145,11 @@ void MixerPasses::BackHalf(const MambaBlock& b, const MixerInputs& in, const Lay
   const std::vector<SequenceSpan> sequences = Sequences(T, length, dims.state_floats(), /*conv_floats=*/0);
   const View normed = scratch_.normed(T, dims.d_model), z = scratch_.zxbcdt(T, R), y = scratch_.y(T, R);
 
-  RmsNorm(input, b.norm.data(), b.eps, normed);                                                    // (T, M)
-  MatMul(normed, WeightView(b.in_proj).Rows(0, R), z, {.bias = OffsetOrNull(b.in_proj_bias, 0)});  // (T, R)
-  SsmScan(ViewScan(used, dt, b, kept.group_begin, sequences), y);                                  // (T, R)
-  GatedRmsNorm(y, z, b.gate_norm.data(), b.gate_eps, b.norm_groups);                               // (T, R)
+  RmsNorm(input, b.norm.data(), b.eps, normed);  // (T, M)
+  MatMul(normed, WeightView(b.in_proj).Rows(z_row(dims), R), z,
+         {.bias = OffsetOrNull(b.in_proj_bias, z_row(dims))});        // (T, R)
+  SsmScan(ViewScan(used, dt, b, kept.group_begin, sequences), y);     // (T, R)
+  GatedRmsNorm(y, z, b.gate_norm.data(), b.gate_eps, b.norm_groups);  // (T, R)
   MatMul(y, WeightView(b.out_proj), u, {.bias = OffsetOrNull(b.out_proj_bias, 0), .accumulate = true});
 }
 

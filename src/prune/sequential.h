@@ -1,85 +1,64 @@
-// Algorithm 1: score a layer on what the pruned layers below it produce, drop its weakest states (or edit its
-// weights), run it pruned, go on.
+// Algorithm 1: score a layer on what the pruned layers below it produce, decide what it becomes, run it that
+// way, continue with the next.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <string>
 #include <vector>
 
-#include "model/model.h"
-#include "prune/mask.h"
+#include "prune/calibration_stream.h"
 #include "prune/method.h"
+#include "prune/statistics/scan_energies.h"
 
 namespace ghost {
 
-// Calibration samples, all of one length.
-using Samples = std::vector<std::vector<int32_t>>;
-
 struct PruneRule {
   const Method* method = nullptr;
+  std::string variant;  // one of the method's; empty: its first
   SelectionRule selection;
   bool one_shot = false;        // scores of all layers from the dense model, the control for Algorithm 1
   bool keep_conv_bias = false;  // paper-literal: dropped channels keep their convolution bias
-  uint64_t seed = 42;           // of the random method
-  std::vector<std::vector<double>> given_scores;  // per layer, for methods that need gradients
-  int64_t max_cache_bytes = int64_t{2}
-                            << 30;  // for reusing x', B', C' of the scoring pass; 0 recomputes everything
+  uint64_t seed = 42;           // of methods that depend on one
+  int64_t max_cache_bytes = CalibrationStream::kDefaultCacheBytes;
 };
 
-struct LayerOutcome {
-  LayerMask mask;
-  std::vector<double> scores;  // of the method, in the order g*N + i
-  LayerSaliency saliency;      // zeros for methods without calibration
-  Tensor state_rows;  // (2GN, M), type as stored: new weights of B and C, where the method edits them
-};
-
-// The driver. Holds the residual stream of all samples, (samples * length, M), and moves it up one layer at a
-// time. The outcome is the same to the bit for any number of threads and any cache size.
+// The driver.
 class SequentialPruner {
  public:
-  // Samples may be empty for methods without calibration. Ids outside the vocabulary, samples of unequal
-  // length and models with a layer that has no Mamba2 mixer are errors.
+  // Samples may be empty for methods without calibration: Error(kUsage) otherwise. The model must outlive the
+  // pruner.
   SequentialPruner(const Model& model, const Samples& samples, const PruneRule& rule);
 
-  int next_layer() const { return next_layer_; }
-  bool done() const { return next_layer_ == model_.config().num_layers(); }
-  // Scores, selects and passes the next layer. Error(kCorrupt) naming it when its output is not finite.
-  LayerOutcome Step();
-  // The output of the last layer done (or the embeddings), (samples * length, M).
-  ConstView residual() const { return residual_; }
+  int next_layer() const { return stream_.next_layer(); }
+  int num_layers() const { return stream_.num_layers(); }
+  bool done() const { return stream_.done(); }
 
-  // Goes on where another run stopped: its residual stream before layer `next_layer`.
-  void Restore(int next_layer, std::span<const float> residual);
+  // What the method needs of the dense model; no work for those that need nothing, or when it is there
+  // already. Before the first Step.
+  void Prepare(const std::function<void(int64_t done, int64_t total)>& progress = nullptr);
+  const Preparation& preparation() const { return preparation_; }
+
+  // Scores, decides and runs the next layer.
+  LayerOutcome Step();
+  // Runs the next layer with a decision made before: the same bits without scoring.
+  void Replay(const LayerEdit& edit);
+
+  // The output of the last layer done (or the embeddings), (samples * length, M).
+  ConstView residual() const { return stream_.residual(); }
+  // Continues from another run: its preparation, and its residual stream before layer `next_layer`.
+  void Restore(Preparation preparation);
+  void Restore(int next_layer, std::span<const float> residual) { stream_.Restore(next_layer, residual); }
 
  private:
-  struct Chunk {
-    int64_t begin, rows;  // of the residual stream: some whole samples
-    MixerInputs inputs;
-    bool cached = false;
-  };
-  // Fills mixer_input_ with what the mixers of a hybrid layer see; nothing to do for the others.
-  void RunSharedBlock(const Layer& layer);
-  // What the mixer sees of some rows of the residual stream.
-  ConstView MixerInput(const Chunk& chunk) const;
-  LayerSaliency Score(const MambaBlock& block);
-  void Pass(const MambaBlock& block, const LayerMask& mask);
-  LayerOutcome ScoreStep(const MambaBlock& block, int layer);
-  LayerOutcome EditStep(const MambaBlock& block, int layer);
-
   const Model& model_;
+  Samples samples_;
   PruneRule rule_;
-  int64_t length_ = 0;
-  int next_layer_ = 0;
-  Buffer memory_, embedded_, mixer_input_memory_;
-  View residual_;
-  ConstView mixer_input_;  // (samples * length, M): the residual stream itself but in hybrid layers
-  Scratch scratch_;
-  std::vector<Chunk> chunks_;
-  MixerInputs uncached_;
-  MixerPasses passes_;
+  CalibrationStream stream_;
+  Preparation preparation_;
 };
 
-// Saliency of every layer of the dense model: what `ghost score` prints.
+// Saliency of every layer of the dense model: what `ghost score` prints. Error(kUsage) without samples.
 std::vector<LayerSaliency> ScoreDense(const Model& model, const Samples& samples,
                                       const std::function<void(int, int)>& progress = nullptr);
 

@@ -38,7 +38,7 @@ PruningKind KindOf(const PruningRecord& pruning) {
     kind.details += (kind.details.empty() ? "" : "; ") + std::string(part);
   };
   if (pruning.pool == "group") add("pool group");
-  if (pruning.one_shot && !pruning.one_shot_method) add("one shot");
+  if (pruning.one_shot && !pruning.always_one_shot) add("one shot");
   if (pruning.conv_bias_kept) add("convolution bias kept");
   return kind;
 }

@@ -52,8 +52,8 @@ void AddPruneSection(const ResultFile& file, HtmlPage& page) {
       Bytes(d.state_bytes_before), Bytes(d.state_bytes_after)));
   for (const std::string& advice : d.advice) page.AddText(advice);
   // Random scores would be noise, and lists given by hand have none.
-  if (pruning.seeded_method || !HasScores(d.layers)) return;
-  if (pruning.squared_scores) TakeRoots(d.layers);
+  if (!pruning.scores_have_meaning || !HasScores(d.layers)) return;
+  if (pruning.score_is_squared) TakeRoots(d.layers);
   page.AddPicture(DrawScores(d.layers));
   std::vector<std::vector<double>> scores;
   for (const PrunedLayer& layer : d.layers) scores.push_back(layer.scores);

@@ -16,9 +16,9 @@ PruningRecord ReadPruningRecord(const Json& pruning) {
   record.pool = pruning.value("pool", std::string());
   record.one_shot = pruning.value("one_shot", false);
   record.conv_bias_kept = pruning.value("conv_bias", std::string()) == "kept";
-  record.seeded_method = pruning.value("seeded_method", false);
-  record.one_shot_method = pruning.value("one_shot_method", false);
-  record.squared_scores = pruning.value("squared_scores", false);
+  record.scores_have_meaning = pruning.value("scores_have_meaning", true);
+  record.always_one_shot = pruning.value("always_one_shot", false);
+  record.score_is_squared = pruning.value("score_is_squared", false);
   return record;
 }
 

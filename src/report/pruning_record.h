@@ -19,9 +19,9 @@ struct PruningRecord {
   bool one_shot = false;
   bool conv_bias_kept = false;
   // What the method is like. Records of older versions do not say.
-  bool seeded_method = false;    // chosen by chance: scores mean nothing
-  bool one_shot_method = false;  // always scores in one shot
-  bool squared_scores = false;   // the root of a stored score is the score of equation 4
+  bool scores_have_meaning = true;  // false: scores only encode a choice
+  bool always_one_shot = false;     // scores the dense model, whatever was asked for
+  bool score_is_squared = false;    // the root of a stored score is the score of equation 4
 
   bool by_list() const { return !mask_file.empty(); }
 };

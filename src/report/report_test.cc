@@ -47,7 +47,7 @@ Json PruneDocument() {
   return {{"schema", "ghost.prune/1"},
           {"model", {{"path", "models/small/"}}},
           {"pruning",
-           {{"method", "ghost"}, {"sparsity", 0.5}, {"calibration", nullptr}, {"squared_scores", true}}},
+           {{"method", "ghost"}, {"sparsity", 0.5}, {"calibration", nullptr}, {"score_is_squared", true}}},
           {"state_bytes_before", 2'000'000},
           {"state_bytes_after", 1'000'000},
           {"advice", {"N = 2 is <small>"}},
@@ -93,14 +93,14 @@ TEST(Report, ShowsWhatAPrunedModelKept) {
 
 TEST(Report, SquaresAreShownAsTheirRootsAndScoresOfChanceNotAtAll) {
   Json plain = PruneDocument();
-  plain["pruning"].erase("squared_scores");  // as older versions wrote it
+  plain["pruning"].erase("score_is_squared");  // as older versions wrote it
   const std::string squared = MakeReport("Title", {{{"a.json", PruneDocument()}}, {}}).html;
   const std::string shown = MakeReport("Title", {{{"a.json", plain}}, {}}).html;
   EXPECT_THAT(shown, HasSubstr("Scores of all state channels"));
   EXPECT_NE(shown, squared);
   plain["layers"][0]["scores"] = {{std::sqrt(0.1), std::sqrt(2.0), std::sqrt(0.2), 1.0}};
   EXPECT_EQ(MakeReport("Title", {{{"a.json", plain}}, {}}).html, squared);
-  plain["pruning"]["seeded_method"] = true;
+  plain["pruning"]["scores_have_meaning"] = false;
   EXPECT_THAT(MakeReport("Title", {{{"a.json", plain}}, {}}).html,
               Not(HasSubstr("Scores of all state channels")));
 }
@@ -109,7 +109,7 @@ TEST(Report, OneShotIsSaidOnlyWhereTheMethodWouldNotDoIt) {
   Json d = EvalDocument("anything", 0.5, 0, 1);
   d["pruning"]["one_shot"] = true;
   EXPECT_THAT(MakeReport("Title", {{{"a.json", d}}, {}}).html, HasSubstr("<td>one shot</td>"));
-  d["pruning"]["one_shot_method"] = true;
+  d["pruning"]["always_one_shot"] = true;
   EXPECT_THAT(MakeReport("Title", {{{"a.json", d}}, {}}).html, Not(HasSubstr("one shot")));
 }
 

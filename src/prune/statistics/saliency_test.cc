@@ -6,6 +6,7 @@
 #include "base/rng.h"
 #include "model/random_model.h"
 #include "prune/mixer_passes.h"
+#include "prune/statistics/scan_energies.h"
 #include "tests/support/reference_block.h"
 #include "tests/support/tiny_config.h"
 
@@ -148,10 +149,9 @@ std::vector<double> FastScores(const MambaBlock& block, const DoubleMatrix& u) {
   const std::vector<float> floats(u.values.begin(), u.values.end());
   MixerPasses passes;
   MixerInputs inputs;
-  LayerSaliency saliency(block.dims.state_channels());
-  passes.FrontHalf(block, ConstView(floats.data(), u.rows, u.cols), u.rows, inputs);
-  passes.AddSaliency(block, inputs, u.rows, u.rows, /*state_energy=*/false, saliency);
-  return saliency.s;
+  ScanEnergies energies(block.dims, /*state_energy=*/false);
+  passes.ObserveScan(block, ConstView(floats.data(), u.rows, u.cols), u.rows, inputs, energies);
+  return energies.sums().s;
 }
 
 TEST(Saliency, IsTheErrorOfTheOutputWithoutThatChannel) {

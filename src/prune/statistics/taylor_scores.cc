@@ -1,22 +1,14 @@
-#include "prune/taylor.h"
+#include "prune/statistics/taylor_scores.h"
 
 #include <cmath>
 #include <string>
 
 #include "base/error.h"
 #include "model/backward.h"
+#include "prune/row_order.h"
 
 namespace ghost {
 namespace {
-
-struct VariantName {
-  TaylorVariant variant;
-  std::string_view name;
-};
-constexpr VariantName kNames[] = {{TaylorVariant::kFisher, "fisher"},
-                                  {TaylorVariant::kGhattas1, "ghattas1"},
-                                  {TaylorVariant::kAbs, "abs"},
-                                  {TaylorVariant::kAbsSample, "abs-sample"}};
 
 // One row's score for one gradient. Fisher and Ghattas are linear in F, so a sample's share can be added by
 // itself.
@@ -45,7 +37,7 @@ double RowScore(TaylorVariant variant, const float* weights, const float* gradie
 // C.
 void AddScores(TaylorVariant variant, const Tensor& in_proj, const BlockDims& dims, ConstView gradient,
                double share, std::vector<double>& scores) {
-  const int64_t M = dims.d_model, GN = dims.state_channels(), first = 2 * int64_t{dims.d_inner()};
+  const int64_t M = dims.d_model, GN = dims.state_channels(), first = b_row(dims);
   const WeightView w(in_proj);
   std::vector<float> weights(static_cast<size_t>(M));
   for (int64_t row = 0; row < 2 * GN; ++row) {
@@ -56,19 +48,13 @@ void AddScores(TaylorVariant variant, const Tensor& in_proj, const BlockDims& di
 
 }  // namespace
 
-std::string_view NameOf(TaylorVariant variant) {
-  for (const VariantName& entry : kNames) {
-    if (entry.variant == variant) return entry.name;
-  }
-  return "";
-}
-
 TaylorVariant TaylorVariantFromName(std::string_view name) {
-  for (const VariantName& entry : kNames) {
-    if (entry.name == name) return entry.variant;
+  std::string known;
+  for (const TaylorVariant variant : kTaylorVariants) {
+    if (NameOf(variant) == name) return variant;
+    known += (known.empty() ? "" : ", ") + std::string(NameOf(variant));
   }
-  throw Error(ErrorKind::kUsage, "unknown Taylor variant",
-              {.expected = "fisher, ghattas1, abs or abs-sample", .actual = std::string(name)});
+  throw Error(ErrorKind::kUsage, "unknown Taylor variant", {.expected = known, .actual = std::string(name)});
 }
 
 TaylorScores ScoreTaylor(const Model& model, std::span<const std::vector<int32_t>> samples,

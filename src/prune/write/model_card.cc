@@ -1,4 +1,4 @@
-#include "prune/model_card.h"
+#include "prune/write/model_card.h"
 
 #include <fmt/format.h>
 
@@ -58,6 +58,13 @@ std::string WhatItIs(const ModelCardFacts& f) {
   return base;
 }
 
+// Empty unless the edit brought new tensors.
+std::string WhatIsNew(const ModelCardFacts& f) {
+  std::string names;
+  for (const std::string& name : f.added) names += fmt::format("{}`{}`", names.empty() ? "" : ", ", name);
+  return names.empty() ? "" : fmt::format("Mixers gain the tensors {}.\n\n", names);
+}
+
 std::string HowToLoad(const ModelCardFacts& f) {
   std::string text = "    ghost generate PATH --prompt \"Once upon a time\"\n";
   if (f.storage == Storage::kRagged) return text + "\nOnly ghost reads this storage.\n";
@@ -101,6 +108,7 @@ std::string MakeModelCard(const ModelCardFacts& f) {
   std::string card = "---\ntags:\n- mamba2\n- pruned\n- ghost\n---\n\n";
   card += fmt::format("# {}, {:.0f} % of its {} pruned\n\n{}\n\n", base, 100.0 * dropped,
                       f.edits_weights ? "B and C weights" : "state channels", WhatItIs(f));
+  card += WhatIsNew(f);
   card += "| | before | after |\n|---|---|---|\n";
   card += fmt::format("| state size N per group | {} | {} |\n", StateSizes(f.before), StateSizes(f.after));
   card += fmt::format("| state channels in use | {} | {} |\n", all, kept);

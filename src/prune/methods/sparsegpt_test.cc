@@ -1,4 +1,4 @@
-#include "prune/sparsegpt.h"
+#include "prune/methods/sparsegpt.h"
 
 #include <gtest/gtest.h>
 

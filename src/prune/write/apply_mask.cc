@@ -1,10 +1,11 @@
-#include "prune/apply_mask.h"
+#include "prune/write/apply_mask.h"
 
 #include <cstring>
 #include <memory>
 #include <numeric>
 
 #include "base/check.h"
+#include "prune/row_order.h"
 #include "tensor/view.h"
 
 namespace ghost {
@@ -40,10 +41,10 @@ RowPlan Surround(int before, const RowPlan& channels, int GN, int after) {
 }
 
 BlockPlan MakePlan(const BlockDims& dims, const RowPlan& channels) {
-  const int R = dims.d_inner(), GN = dims.state_channels();
+  const int GN = dims.state_channels();
   BlockPlan plan;
-  plan.in_proj = Surround(2 * R, channels, GN, dims.num_heads);  // z | x | B | C | dt
-  plan.conv = plan.conv_bias = Surround(R, channels, GN, 0);     // x | B | C
+  plan.in_proj = Surround(b_row(dims), channels, GN, dims.in_proj_rows() - dt_row(dims));
+  plan.conv = plan.conv_bias = Surround(conv_b(dims), channels, GN, 0);
   return plan;
 }
 
@@ -95,7 +96,7 @@ Tensor ReplaceStateRows(const Tensor& in_proj, const BlockDims& dims, const Tens
   std::shared_ptr<std::byte[]> bytes(new std::byte[in_proj.num_bytes()]);
   std::memcpy(bytes.get(), in_proj.data(), in_proj.num_bytes());
   const WeightView view(in_proj);
-  std::memcpy(bytes.get() + 2 * dims.d_inner() * view.RowBytes(), rows.data(), rows.num_bytes());
+  std::memcpy(bytes.get() + b_row(dims) * view.RowBytes(), rows.data(), rows.num_bytes());
   return Tensor(in_proj.dtype(), in_proj.shape(), std::shared_ptr<const std::byte>(bytes, bytes.get()));
 }
 

@@ -20,7 +20,19 @@ enum class TaylorVariant {
 };
 inline constexpr TaylorVariant kTaylorVariants[] = {TaylorVariant::kFisher, TaylorVariant::kGhattas1,
                                                     TaylorVariant::kAbs, TaylorVariant::kAbsSample};
-std::string_view NameOf(TaylorVariant variant);              // "fisher", "ghattas1", "abs", "abs-sample"
+constexpr std::string_view NameOf(TaylorVariant variant) {
+  switch (variant) {
+    case TaylorVariant::kFisher:
+      return "fisher";
+    case TaylorVariant::kGhattas1:
+      return "ghattas1";
+    case TaylorVariant::kAbs:
+      return "abs";
+    case TaylorVariant::kAbsSample:
+      return "abs-sample";
+  }
+  return "";
+}
 TaylorVariant TaylorVariantFromName(std::string_view name);  // Error(kUsage) for others
 
 struct TaylorScores {

@@ -1,4 +1,4 @@
-#include "prune/model_card.h"
+#include "prune/write/model_card.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -36,6 +36,9 @@ TEST(ModelCard, SaysWhatAReaderNeeds) {
     EXPECT_THAT(card, HasSubstr(part));
   }
   EXPECT_THAT(card, Not(HasSubstr("private")));
+  EXPECT_THAT(card, Not(HasSubstr("gain")));
+  facts.added = {"a.weight", "b"};
+  EXPECT_THAT(MakeModelCard(facts), HasSubstr("Mixers gain the tensors `a.weight`, `b`."));
 }
 
 TEST(ModelCard, FollowsLayoutAndStorage) {

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string>
 
 #include "model/config.h"
-#include "prune/write_pruned.h"
+#include "prune/mask.h"
+#include "prune/write/storage.h"
 
 namespace ghost {
 
@@ -17,7 +19,8 @@ struct ModelCardFacts {
   ModelConfig before;
   ModelConfig after;  // PrunedConfig
   StateMask mask;
-  bool edits_weights = false;  // single weights of B and C were dropped, not channels
+  bool edits_weights = false;   // single weights of B and C were dropped, not channels
+  std::set<std::string> added;  // ends of the names of tensors that mixers have gained
   Storage storage = Storage::kUniform;
   std::optional<double> perplexity_before, perplexity_after;
   std::string perplexity_note;  // on what and how it was measured

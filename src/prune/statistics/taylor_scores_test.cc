@@ -1,4 +1,4 @@
-#include "prune/taylor.h"
+#include "prune/statistics/taylor_scores.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "prune/apply_mask.h"
+#include "prune/write/apply_mask.h"
 
 #include <gtest/gtest.h>
 

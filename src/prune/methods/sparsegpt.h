@@ -3,28 +3,11 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
 
-#include "tensor/buffer.h"
+#include "prune/statistics/input_moments.h"
 #include "tensor/view.h"
 
 namespace ghost {
-
-// Second moments of the inputs of a linear layer: sum over tokens of v v^T, (M, M) in float64.
-class InputMoments {
- public:
-  explicit InputMoments(int64_t width);
-  // rows: (T, M). Products in float32 within a call, sums of calls in float64, in the order of the calls.
-  void Add(ConstView rows);
-
-  int64_t width() const { return width_; }
-  const std::vector<double>& sums() const { return sums_; }
-
- private:
-  int64_t width_;
-  std::vector<double> sums_;
-  Buffer products_;
-};
 
 struct SparseGptRule {
   double sparsity = 0.5;  // kappa in [0, 1): share of the weights of each block of columns

@@ -1,4 +1,4 @@
-#include "prune/sparsegpt.h"
+#include "prune/methods/sparsegpt.h"
 
 #include <algorithm>
 #include <cmath>
@@ -8,7 +8,10 @@
 #include "base/error.h"
 #include "base/threads.h"
 #include "kernels/matmul/cholesky.h"
-#include "kernels/matmul/matmul_backward.h"
+#include "model/convert_tensor.h"
+#include "prune/check_finite.h"
+#include "prune/methods/table.h"
+#include "prune/row_order.h"
 
 namespace ghost {
 namespace {
@@ -70,18 +73,53 @@ void SweepRow(double* w, const double* u, int64_t M, const ColumnBlock& block,
   }
 }
 
-}  // namespace
-
-InputMoments::InputMoments(int64_t width)
-    : width_(width), sums_(static_cast<size_t>(width * width), 0.0), products_(width * width) {}
-
-void InputMoments::Add(ConstView rows) {
-  GHOST_CHECK(rows.cols == width_);
-  const View products(products_.data(), width_, width_);
-  std::fill_n(products.data, width_ * width_, 0.0f);
-  OuterAccumulate(rows, rows, products);
-  for (size_t i = 0; i < sums_.size(); ++i) sums_[i] += double{products.data[i]};
+std::unique_ptr<LayerStatistic> MakeMoments(const BlockDims& dims) {
+  return std::make_unique<InputMoments>(dims.d_model);
 }
+
+// The rows of B and C of the input projection, (2GN, M).
+std::vector<float> StateRows(const MambaBlock& block) {
+  const WeightView rows = WeightView(block.in_proj).Rows(b_row(block.dims), 2 * block.dims.state_channels());
+  std::vector<float> values(static_cast<size_t>(rows.rows * rows.cols));
+  WidenElements(rows.dtype, rows.data, 0, rows.rows * rows.cols, values.data());
+  return values;
+}
+
+// Of each channel's weights in B and C, the share that is left.
+std::vector<double> ShareLeft(const std::vector<float>& rows, const BlockDims& dims) {
+  const auto GN = static_cast<size_t>(dims.state_channels()), M = static_cast<size_t>(dims.d_model);
+  std::vector<double> share(GN, 0.0);
+  for (size_t i = 0; i < rows.size(); ++i)
+    share[i / M % GN] += rows[i] == 0.0f ? 0.0 : 0.5 / static_cast<double>(M);
+  return share;
+}
+
+// All channels stay; their weights change.
+LayerOutcome DecideSparseGpt(const DecisionInput& in) {
+  const BlockDims& dims = in.block.dims;
+  const int64_t count = 2 * int64_t{dims.state_channels()};
+  std::vector<float> rows = StateRows(in.block);
+  CheckFinite(rows, in.layer, "weights of B and C");
+  PruneSparseGpt(static_cast<const InputMoments&>(*in.statistic),
+                 {.sparsity = in.selection.sparsity, .samples = in.samples},
+                 View(rows.data(), count, dims.d_model));
+  LayerOutcome outcome;
+  outcome.edit = LayerEdit(KeepAll(dims));
+  outcome.scores = ShareLeft(rows, dims);
+  outcome.edit.state_rows =
+      ConvertTensor(MakeTensor(Shape{count, dims.d_model}, rows), in.block.in_proj.dtype(), "in_proj");
+  return outcome;
+}
+
+constexpr Method kSparseGptMethods[] = {
+    {.name = "sparsegpt",
+     .help = "single weights of the B and C rows; the others make up for them, the state stays as large",
+     .decide = DecideSparseGpt,
+     .make_statistic = MakeMoments,
+     .drops_channels = false,
+     .edits_weights = true}};
+
+}  // namespace
 
 void PruneSparseGpt(const InputMoments& moments, const SparseGptRule& rule, View w) {
   GHOST_CHECK(w.cols == moments.width() && rule.sparsity >= 0.0 && rule.sparsity < 1.0 && rule.block > 0);
@@ -110,5 +148,7 @@ void PruneSparseGpt(const InputMoments& moments, const SparseGptRule& rule, View
       w.Row(row)[m] = static_cast<float>(values[static_cast<size_t>(row * M + m)]);
   }
 }
+
+std::span<const Method> MethodsOf_sparsegpt() { return kSparseGptMethods; }
 
 }  // namespace ghost

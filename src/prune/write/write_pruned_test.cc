@@ -1,4 +1,4 @@
-#include "prune/write_pruned.h"
+#include "prune/write/write_pruned.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@
 #include "model/gguf_export.h"
 #include "model/model.h"
 #include "model/random_model.h"
-#include "prune/apply_mask.h"
+#include "prune/write/apply_mask.h"
 #include "tests/support/golden.h"
 #include "tests/support/logits.h"
 #include "tests/support/masks.h"
@@ -104,9 +104,9 @@ TEST(WritePruned, UnevenMasksNeedAnotherStorage) {
   const TempDir dir;
   const Checkpoint source = OpenCheckpoint(MakeCheckpoint(dir, TinyConfig(2, 24)));
   const StateMask uneven = UnevenMask(source.config, 31);
-  ExpectError(ErrorKind::kUnsupported, "--pool group",
+  ExpectError(ErrorKind::kUnsupported, "pool by group",
               [&] { WritePruned(source, uneven, {}, {.path = dir.File("out")}); });
-  ExpectError(ErrorKind::kUsage, "--keep-conv-bias", [&] {
+  ExpectError(ErrorKind::kUsage, "convolution bias", [&] {
     WritePruned(source, uneven, {.storage = Storage::kRagged, .keep_conv_bias = true},
                 {.path = dir.File("out")});
   });
@@ -270,18 +270,40 @@ TEST(WritePruned, NewRowsOfBAndCTakeTheSourcesPlace) {
   const int64_t M = dims.d_model, GN = dims.state_channels();
   std::vector<float> rows(static_cast<size_t>(2 * GN * M));
   for (size_t i = 0; i < rows.size(); ++i) rows[i] = static_cast<float>(i);
-  std::vector<Tensor> state_rows(source.config.blocks.size());
-  state_rows[1] = MakeTensor(Shape{2 * GN, M}, rows);
-  WritePruned(source, mask, {}, {.path = dir.File("out"), .state_rows = state_rows});
+  ModelEdit edit(mask);
+  edit.layers[1].state_rows = MakeTensor(Shape{2 * GN, M}, rows);
+  WritePruned(source, edit, {}, {.path = dir.File("out")});
   const Model pruned = LoadModel(OpenCheckpoint(dir.File("out")));
   EXPECT_EQ(UniformStateSize(pruned.config()), 8);
   // The plain model with the same rows put in, then pruned in memory.
   BlockWeights expected = LoadModel(source).weights().blocks[1];
-  expected.in_proj = ReplaceStateRows(in_proj, dims, state_rows[1]);
+  expected.in_proj = ReplaceStateRows(in_proj, dims, edit.layers[1].state_rows);
   expected = CompactBlock(expected, dims, mask.layers[1]);
   EXPECT_EQ(ToFloats(pruned.weights().blocks[1].in_proj), ToFloats(expected.in_proj));
   EXPECT_EQ(ToFloats(expected.in_proj)[static_cast<size_t>(2 * dims.d_inner() * M)],
             rows[static_cast<size_t>(mask.layers[1].kept[0][0] * M)]);
+}
+
+TEST(WritePruned, NewTensorsComeUnderTheMixersPrefix) {
+  const std::vector<float> values = {1.0f, -2.0f, 0.5f};
+  const Tensor added = MakeTensor(Shape{3}, values);
+  const auto edit_of = [&](const Checkpoint& source, const std::string& suffix) {
+    ModelEdit edit(EvenMask(source.config, 8));
+    edit.layers[1].tensors.emplace(suffix, added);
+    return edit;
+  };
+  const TempDir dir;
+  const Checkpoint source = OpenCheckpoint(MakeCheckpoint(dir, TinyConfig(2, 16)));
+  const Checkpoint gguf = OpenCheckpoint(MakeGgufCheckpoint(dir, TinyConfig(2, 16), DType::kF32));
+  WritePruned(source, edit_of(source, "state_proj.weight"), {}, {.path = dir.File("out")});
+  WritePruned(gguf, edit_of(gguf, "state_proj.weight"), {}, {.path = dir.File("out.gguf")});
+  const TensorSet written = ReadSafetensors(dir.File("out/model.safetensors"));
+  EXPECT_EQ(written.tensors.size(), source.tensors.tensors.size() + 1);
+  EXPECT_EQ(ToFloats(written.tensors.at("backbone.layers.1.mixer.state_proj.weight").tensor), values);
+  EXPECT_EQ(ToFloats(ReadGguf(dir.File("out.gguf")).tensors.tensors.at("blk.1.state_proj.weight").tensor),
+            values);
+  ExpectError(ErrorKind::kUnsupported, "backbone.layers.1.mixer.A_log",
+              [&] { WritePruned(source, edit_of(source, "A_log"), {}, {.path = dir.File("taken")}); });
 }
 
 TEST(WritePruned, ExistingOutputIsReplacedOnlyByForce) {
@@ -296,7 +318,7 @@ TEST(WritePruned, ExistingOutputIsReplacedOnlyByForce) {
   ExpectError(ErrorKind::kCannotCreate, "exists already",
               [&] { CheckOutput(source, dir.File("out"), false); });
   ExpectError(ErrorKind::kCannotCreate, "no/such", [&] { write(dir.File("no/such/out"), true); });
-  ExpectError(ErrorKind::kUsage, "ghost convert", [&] { write(dir.File("out.gguf"), true); });
+  ExpectError(ErrorKind::kUsage, "convert that to GGUF", [&] { write(dir.File("out.gguf"), true); });
   write(dir.File("out"), true);
   // Onto itself: the source stays readable through its mapping.
   write(dir.File("source"), true);

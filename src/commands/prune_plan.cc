@@ -1,0 +1,78 @@
+#include "commands/prune_plan.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+
+#include "base/error.h"
+
+namespace ghost {
+namespace {
+
+[[noreturn]] void BadValue(const std::string& flag, const std::string& expected, const std::string& actual) {
+  throw Error(ErrorKind::kUsage, "bad value of --" + flag, {.expected = expected, .actual = actual});
+}
+
+int ParseRound(const std::string& text) {
+  if (text == "none") return 1;
+  const std::string prefix = "multiple=";
+  int multiple = 0;
+  if (text.starts_with(prefix)) {
+    std::from_chars(text.data() + prefix.size(), text.data() + text.size(), multiple);
+  }
+  if (multiple < 1 || text != prefix + std::to_string(multiple))
+    BadValue("round", "multiple=K or none", text);
+  return multiple;
+}
+
+// A method that drops no channel leaves every shape as it is.
+PrunePlan MakeDensePlan(const PruneOptions& o, const Method& method) {
+  if ((o.storage != "auto" && o.storage != NameOf(Storage::kMasked)) || o.round != "none" ||
+      o.keep_conv_bias) {
+    throw Error(ErrorKind::kUsage,
+                std::string(method.name) + " drops single weights, so no state channel can be removed",
+                {.hint = "leave out --storage, --round and --keep-conv-bias"});
+  }
+  PrunePlan plan;
+  plan.selection.sparsity = o.sparsity;
+  plan.storage.storage = Storage::kMasked;
+  return plan;
+}
+
+PoolScope ChoosePool(const PruneOptions& o, Storage storage, const ModelConfig& config) {
+  const bool uniform_groups = storage == Storage::kUniform && config.blocks.front().num_groups() > 1;
+  const PoolScope pool = o.pool != "auto" ? PoolScopeFromName(o.pool)
+                         : uniform_groups ? PoolScope::kGroup
+                                          : PoolScope::kLayer;
+  if (uniform_groups && pool == PoolScope::kLayer) {
+    throw Error(ErrorKind::kUsage,
+                "pooled over a layer, groups keep different numbers, which no config can express",
+                {.hint = "use --pool group, or --storage masked, padded or ragged"});
+  }
+  return pool;
+}
+
+}  // namespace
+
+PrunePlan MakePlan(const PruneOptions& o, const Method& method, const ModelConfig& config) {
+  if (!(o.sparsity >= 0.0 && o.sparsity < 1.0))
+    BadValue("sparsity", "0 to below 1", fmt::format("{}", o.sparsity));
+  if (!(o.journal_gb >= 0.0)) BadValue("journal-gb", "0 or more", fmt::format("{}", o.journal_gb));
+  if (o.resume && o.journal_gb == 0.0)
+    throw Error(ErrorKind::kUsage, "--resume needs the journal that --journal-gb 0 switches off");
+  if (!method.drops_channels) return MakeDensePlan(o, method);
+  PrunePlan plan;
+  plan.storage.keep_conv_bias = o.keep_conv_bias;
+  if (o.storage != "auto") plan.storage.storage = StorageFromName(o.storage);
+  if (o.keep_conv_bias && plan.storage.storage != Storage::kMasked) {
+    throw Error(ErrorKind::kUsage, "--keep-conv-bias needs --storage masked",
+                {.hint = "a channel whose bias stays is still alive and cannot be removed"});
+  }
+  plan.selection.sparsity = o.sparsity;
+  plan.selection.pool = ChoosePool(o, plan.storage.storage, config);
+  const int multiple = ParseRound(o.round);
+  (plan.storage.storage == Storage::kPadded ? plan.storage.pad_multiple : plan.selection.multiple) = multiple;
+  return plan;
+}
+
+}  // namespace ghost

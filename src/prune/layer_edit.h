@@ -1,0 +1,54 @@
+// What a method decides for one mixer. Journal, writer and report treat an edit as data: they never ask which
+// method made it.
+#pragma once
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "prune/mask.h"
+#include "tensor/tensor.h"
+
+namespace ghost {
+
+// New tensors by the end of their name, e.g. "state_proj.weight"; the writer puts the mixer's prefix before
+// it.
+using NamedTensors = std::map<std::string, Tensor>;
+
+struct LayerEdit {
+  LayerMask mask;                // the channels that stay
+  Tensor state_rows;             // (2GN, M), type as stored: new weights of B and C; empty: the old ones
+  NamedTensors tensors;          // added to the mixer
+  std::vector<int> state_sizes;  // (G): state channels per group after the edit
+
+  LayerEdit() = default;
+  // Drops what `kept` does not list and changes nothing else.
+  explicit LayerEdit(LayerMask kept) : mask(std::move(kept)) {
+    for (const std::vector<int>& group : mask.kept) state_sizes.push_back(static_cast<int>(group.size()));
+  }
+};
+
+// One edit per mixer.
+struct ModelEdit {
+  std::vector<LayerEdit> layers;
+
+  ModelEdit() = default;
+  ModelEdit(const StateMask& mask) {  // NOLINT: a mask is an edit that drops channels and nothing else
+    for (const LayerMask& layer : mask.layers) layers.emplace_back(layer);
+  }
+  StateMask mask() const {
+    StateMask kept;
+    for (const LayerEdit& layer : layers) kept.layers.push_back(layer.mask);
+    return kept;
+  }
+};
+
+// A decision with its reasons.
+struct LayerOutcome {
+  LayerEdit edit;
+  std::vector<double> scores;  // one per channel in the order g*N + i; what they mean depends on the method
+  std::map<std::string, double> summary;  // what else the method reports of the layer, by name; may be empty
+};
+
+}  // namespace ghost

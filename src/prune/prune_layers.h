@@ -1,0 +1,24 @@
+// A whole run of the driver, from the first layer or from where a journal ends.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "prune/journal.h"
+#include "prune/sequential.h"
+
+namespace ghost {
+
+// All may be empty; each may throw to stop.
+struct PruneHooks {
+  std::function<void(int64_t done, int64_t total)> prepared;  // samples of the method's preparation
+  std::function<void(int done, int total)> repeated;          // a layer of the journal was run again
+  std::function<void(int done, int total)> pruned;            // a layer was pruned and saved
+};
+
+// Prunes every layer and saves each to `journal` unless it is null. With `saved` progress of the same run the
+// result is the same to the bit, and nothing is scored twice.
+std::vector<LayerOutcome> PruneLayers(SequentialPruner& pruner, Journal* journal, Journal::Progress saved,
+                                      const PruneHooks& hooks);
+
+}  // namespace ghost

@@ -1,0 +1,41 @@
+#include "prune/statistics/scan_energies.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+
+namespace ghost {
+namespace {
+
+// Sums the scan's (sequence, head) rows into the channels of their groups, in order.
+void AddEnergies(const std::vector<double>& rows, const BlockDims& dims, std::vector<double>& sums) {
+  const auto width = static_cast<size_t>(dims.max_group_size());
+  const auto H = static_cast<size_t>(dims.num_heads);
+  for (size_t row = 0; row < rows.size() / std::max<size_t>(width, 1); ++row) {
+    const int g = dims.group_of_head(static_cast<int>(row % H));
+    const auto begin = static_cast<size_t>(dims.group_begin[static_cast<size_t>(g)]);
+    for (size_t n = 0; n < static_cast<size_t>(dims.group_size(g)); ++n)
+      sums[begin + n] += rows[row * width + n];
+  }
+}
+
+}  // namespace
+
+void ScanEnergies::Add(const MixerChunk& chunk) {
+  GHOST_CHECK(chunk.scan != nullptr);
+  const BlockDims& dims = chunk.block.dims;
+  const auto cells =
+      chunk.scan->sequences.size() * static_cast<size_t>(dims.num_heads * dims.max_group_size());
+  std::vector<double> output_energies(cells), state_energies(state_energy_ ? cells : 0);
+  const ScanStats stats{output_energies.data(), state_energy_ ? state_energies.data() : nullptr};
+  SsmScan(*chunk.scan, chunk.y, &stats);
+  AddEnergies(output_energies, dims, sums_.s);
+  AddEnergies(state_energies, dims, sums_.p);
+  const ConstView c = chunk.scan->c;
+  for (int64_t t = 0; t < c.rows; ++t) {
+    const float* row = c.Row(t);
+    for (int64_t i = 0; i < c.cols; ++i) sums_.q[static_cast<size_t>(i)] += double{row[i]} * row[i];
+  }
+}
+
+}  // namespace ghost

@@ -1,0 +1,95 @@
+#include "prune/write/storage.h"
+
+#include <algorithm>
+#include <string>
+
+#include "base/check.h"
+#include "base/error.h"
+#include "prune/write/apply_mask.h"
+
+namespace ghost {
+namespace {
+
+// One size for all groups of all layers: the largest number kept, rounded up.
+int PaddedSize(const ModelEdit& edit, int multiple) {
+  size_t largest = 1;
+  for (const LayerEdit& layer : edit.layers) {
+    for (const auto& group : layer.mask.kept) largest = std::max(largest, group.size());
+  }
+  const int m = std::max(1, multiple);
+  return (static_cast<int>(largest) + m - 1) / m * m;
+}
+
+void CheckRule(const ModelConfig& config, const ModelEdit& edit, const StorageRule& rule) {
+  GHOST_CHECK(static_cast<int>(edit.layers.size()) == config.num_layers());
+  // Files say one number per group, which is both the width of B and C and the size of the state.
+  for (const LayerEdit& layer : edit.layers)
+    GHOST_CHECK(layer.state_sizes == LayerEdit(layer.mask).state_sizes);
+  if (rule.keep_conv_bias && rule.storage != Storage::kMasked) {
+    throw Error(ErrorKind::kUsage, "the convolution bias of removed channels cannot be kept",
+                {.expected = "storage masked",
+                 .actual = "storage " + std::string(NameOf(rule.storage)),
+                 .hint = "a bias keeps its channel alive"});
+  }
+  if (rule.storage == Storage::kRagged && config.layout == Layout::kGguf) {
+    throw Error(ErrorKind::kUnsupported, "GGUF has one state size for the whole model",
+                {.hint = "keep the same number in every group, or store it padded"});
+  }
+}
+
+}  // namespace
+
+std::string_view NameOf(Storage storage) {
+  switch (storage) {
+    case Storage::kUniform:
+      return "uniform";
+    case Storage::kMasked:
+      return "masked";
+    case Storage::kPadded:
+      return "padded";
+    case Storage::kRagged:
+      return "ragged";
+  }
+  return "?";
+}
+
+Storage StorageFromName(std::string_view name) {
+  std::string known;
+  for (const Storage storage : kStorages) {
+    if (NameOf(storage) == name) return storage;
+    known += (known.empty() ? "" : ", ") + std::string(NameOf(storage));
+  }
+  throw Error(ErrorKind::kUsage, "unknown storage", {.expected = known, .actual = std::string(name)});
+}
+
+void CheckUniform(const ModelConfig& pruned) {
+  const int N = UniformStateSize(pruned);
+  if (N == 0) {
+    throw Error(ErrorKind::kUnsupported, "nothing is left of the state",
+                {.expected = "at least one state channel", .hint = "lower the sparsity, or store it masked"});
+  }
+  if (N < 0) {
+    throw Error(ErrorKind::kUnsupported, "groups or layers keep different numbers of state channels",
+                {.expected = "one state size for the whole model",
+                 .hint = "pool by group, or store it padded or ragged"});
+  }
+}
+
+std::vector<int> PaddedSizes(const BlockDims& dims, const ModelEdit& edit, const StorageRule& rule) {
+  if (rule.storage != Storage::kPadded) return {};
+  return std::vector<int>(static_cast<size_t>(dims.num_groups()), PaddedSize(edit, rule.pad_multiple));
+}
+
+ModelConfig PrunedConfig(const ModelConfig& config, const ModelEdit& edit, const StorageRule& rule) {
+  CheckRule(config, edit, rule);
+  if (rule.storage == Storage::kMasked) return config;
+  ModelConfig pruned = config;
+  for (size_t layer = 0; layer < pruned.blocks.size(); ++layer) {
+    const BlockDims& dims = config.blocks[layer];
+    pruned.blocks[layer] = CompactDims(dims, edit.layers[layer].mask, PaddedSizes(dims, edit, rule));
+  }
+  if (rule.storage != Storage::kRagged) CheckUniform(pruned);
+  return pruned;
+}
+
+}  // namespace ghost

@@ -1,0 +1,129 @@
+#include "prune/write/write_pruned.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <utility>
+
+#include "base/atomic_directory.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/json_edit.h"
+#include "io/gguf_writer.h"
+#include "io/safetensors.h"
+#include "model/checkpoint_files.h"
+#include "model/ragged.h"
+#include "prune/write/pruned_tensors.h"
+
+namespace ghost {
+namespace {
+
+// config.json with another state size and every other byte as it was.
+std::string EditConfig(const Checkpoint& source, const ModelConfig& pruned) {
+  const std::string file = source.path + "/config.json";
+  const std::string text = ReadFile(file);
+  const std::string value = std::to_string(UniformStateSize(pruned));
+  if (source.config.layout == Layout::kStateSpaces) {
+    constexpr std::array<std::string_view, 2> kPath = {"ssm_cfg", "d_state"};
+    return SetJsonField(text, kPath, value, file);
+  }
+  std::array<std::string_view, 1> path = {"state_size"};
+  // Zamba2's key, unless the file has the older one.
+  if (source.config.family == Family::kZamba2 && !HasJsonField(text, path, file)) path = {"mamba_d_state"};
+  return SetJsonField(text, path, value, file);
+}
+
+GgufKeys EditKeys(const GgufFile& source, const ModelConfig& pruned) {
+  GgufKeys keys(source.keys.begin(), source.keys.end());
+  for (auto& [key, value] : keys) {
+    if (key == "mamba2.ssm.state_size") value = static_cast<uint32_t>(UniformStateSize(pruned));
+    if (key == "general.alignment") value = uint32_t{32};  // what our writer does
+  }
+  return keys;
+}
+
+// In the order of the source file, new tensors last.
+GgufTensors OrderTensors(const Checkpoint& source, const std::map<std::string, LazyTensor>& tensors) {
+  GgufTensors ordered(tensors.begin(), tensors.end());
+  const auto place = [&](const auto& item) {
+    const auto found = source.tensors.tensors.find(item.first);
+    const bool is_new = found == source.tensors.tensors.end();
+    return std::pair(is_new, is_new ? nullptr : found->second.tensor.data());
+  };
+  std::ranges::stable_sort(ordered, {}, place);
+  return ordered;
+}
+
+void DescribeStorage(const ModelEdit& edit, const StorageRule& rule, OrderedJson& document) {
+  document["storage"] = NameOf(rule.storage);
+  OrderedJson& layers = document["layers"];
+  if (!layers.is_array()) layers = OrderedJson::array();
+  for (size_t j = 0; j < edit.layers.size(); ++j) {
+    if (layers.size() <= j) layers.push_back(OrderedJson::object());
+    layers[j]["layer"] = j;
+    layers[j]["kept"] = edit.layers[j].mask.kept;
+  }
+}
+
+bool IsGgufFile(const Checkpoint& source, const std::string& path) {
+  return source.config.layout == Layout::kGguf && path.ends_with(".gguf");
+}
+
+std::string DumpJson(const OrderedJson& document) {
+  return document.dump(1, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
+}
+
+}  // namespace
+
+void CheckOutput(const Checkpoint& source, const std::string& path, bool force) {
+  if (IsGgufFile(source, path)) return (void)AtomicFile(path, force);  // removed again
+  if (path.ends_with(".gguf")) {
+    throw Error(ErrorKind::kUsage, "output is a .gguf file but the model is not",
+                {.file = path, .hint = "prune to a directory, then convert that to GGUF"});
+  }
+  CheckNewDirectory(path, force);
+}
+
+WrittenFiles WritePruned(const Checkpoint& source, const ModelEdit& edit, const StorageRule& rule,
+                         PrunedOutput output) {
+  const ModelConfig pruned = PrunedConfig(source.config, edit, rule);
+  if (source.ragged && rule.storage == Storage::kMasked) CheckUniform(pruned);  // no config can say it
+  CheckOutput(source, output.path, output.force);
+  const std::map<std::string, LazyTensor> tensors = MakePrunedTensors(source, edit, rule);
+  DescribeStorage(edit, rule, output.document);
+  WrittenFiles written;
+  for (const auto& [name, tensor] : tensors) written.weight_bytes += static_cast<int64_t>(tensor.num_bytes());
+
+  if (IsGgufFile(source, output.path)) {
+    GgufKeys keys = EditKeys(*source.gguf, pruned);
+    std::erase_if(keys, [](const auto& item) { return item.first == kGhostFile; });
+    keys.emplace_back(kGhostFile,
+                      output.document.dump(-1, ' ', false, OrderedJson::error_handler_t::replace));
+    written.weights = output.path;
+    SaveGguf(output.path, keys, OrderTensors(source, tensors));
+    return written;
+  }
+
+  AtomicDirectory directory(output.path, output.force);
+  if (source.gguf) {
+    written.weights = "model.gguf";
+    SaveGguf(directory.path() + "/model.gguf", EditKeys(*source.gguf, pruned), OrderTensors(source, tensors));
+  } else {
+    const bool same_config =
+        rule.storage == Storage::kRagged || (rule.storage == Storage::kMasked && !source.ragged);
+    WriteFileAtomically(directory.path() + "/config.json",
+                        same_config ? ReadFile(source.path + "/config.json") : EditConfig(source, pruned));
+    written.weights = "model.safetensors";
+    auto metadata = source.tensors.metadata;
+    if (metadata.empty()) metadata = {{"format", "pt"}};
+    StreamSafetensors(directory.path() + "/model.safetensors", tensors, metadata);
+    CopyTokenizerFiles(source.path, directory.path());
+  }
+  WriteFileAtomically(directory.path() + "/" + kGhostFile, DumpJson(output.document));
+  if (!output.model_card.empty()) WriteFileAtomically(directory.path() + "/README.md", output.model_card);
+  directory.Commit();
+  written.weights = output.path + "/" + written.weights;
+  return written;
+}
+
+}  // namespace ghost
