@@ -113,7 +113,9 @@ TEST(WordCounts, PiecesAndThreadsChangeNothing) {
   SetThreads(0);
   EXPECT_EQ(CountsOf(text), serial);
   for (const auto& [word, n] : serial) {
-    const auto in = [&](const auto& counts) { return counts.contains(word) ? counts.at(word) : 0; };
+    const auto in = [&word = word](const auto& counts) {
+      return counts.contains(word) ? counts.at(word) : 0;
+    };
     EXPECT_EQ(n, in(one) + (copies - 1) * (in(two)-in(one))) << word;
   }
 }
