@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <optional>
 
 #include "base/error.h"
@@ -182,6 +183,7 @@ std::string MakeCard(const PruneOptions& o, const OrderedJson& run, Storage stor
     for (const auto& [suffix, tensor] : layer.tensors) facts.added.insert(suffix);
   }
   facts.storage = storage;
+  facts.try_command = "ghost generate PATH --prompt \"Once upon a time\"";
   facts.ghost_version = GhostVersion();
   return MakeModelCard(facts);
 }
@@ -216,8 +218,8 @@ OrderedJson Prune(const PruneOptions& options) {
   const OrderedJson run = DescribeRun(options, method, plan, described_model, data);
   std::optional<Journal> journal;
   if (!given && options.journal_gb > 0.0) {
-    journal.emplace(options.output + ".journal", run,
-                    Journal::Options{.max_snapshot_bytes = static_cast<int64_t>(options.journal_gb * 1e9)});
+    const auto max_bytes = static_cast<int64_t>(std::min(options.journal_gb, 1e9) * 1e9);
+    journal.emplace(options.output + ".journal", run, Journal::Options{.max_snapshot_bytes = max_bytes});
   }
   const std::vector<LayerOutcome> layers =
       given ? LoadMask(options.mask_file, config)

@@ -44,7 +44,7 @@ struct DecisionInput {
 
 struct Method {
   std::string_view name;
-  std::string_view help;  // what is dropped, by what; for --help and docs/cli.md
+  std::string_view help;  // what is dropped, by what; for help texts and docs/cli.md
   LayerOutcome (*decide)(const DecisionInput& in);
   // What is measured in each layer; null: nothing, and no data pass through the layers.
   std::unique_ptr<LayerStatistic> (*make_statistic)(const BlockDims& dims) = nullptr;

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "model/random_model.h"
+#include "tests/support/every_method.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/tiny_config.h"
 
@@ -105,12 +106,7 @@ TEST_P(PruneLayersTest, AnErrorLeavesTheJournal) {
       MakeJournal(Snapshots::kAlways).Load(model_.config(), residual.rows * residual.cols).layers.size(), 3u);
 }
 
-INSTANTIATE_TEST_SUITE_P(Methods, PruneLayersTest, testing::ValuesIn(Methods().begin(), Methods().end()),
-                         [](const auto& test) {
-                           std::string name(test.param.name);
-                           std::ranges::replace(name, '-', '_');
-                           return name;
-                         });
+INSTANTIATE_TEST_SUITE_P(Methods, PruneLayersTest, EveryMethod(), MethodTestName);
 
 }  // namespace
 }  // namespace ghost

@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "model/random_model.h"
 #include "prune/sequential.h"
+#include "tests/support/every_method.h"
 #include "tests/support/tiny_config.h"
 
 namespace ghost {
@@ -116,12 +117,7 @@ TEST_P(EveryMethodTest, OneShotScoresAreThoseOfTheDenseModel) {
   for (const LayerOutcome& outcome : Prune(42)) EXPECT_EQ(pruner.Step().scores, outcome.scores);
 }
 
-INSTANTIATE_TEST_SUITE_P(Table, EveryMethodTest, testing::ValuesIn(Methods().begin(), Methods().end()),
-                         [](const auto& test) {
-                           std::string name(test.param.name);
-                           std::ranges::replace(name, '-', '_');
-                           return name;
-                         });
+INSTANTIATE_TEST_SUITE_P(Table, EveryMethodTest, EveryMethod(), MethodTestName);
 
 }  // namespace
 }  // namespace ghost

@@ -66,7 +66,7 @@ std::string WhatIsNew(const ModelCardFacts& f) {
 }
 
 std::string HowToLoad(const ModelCardFacts& f) {
-  std::string text = "    ghost generate PATH --prompt \"Once upon a time\"\n";
+  std::string text = f.try_command.empty() ? "" : "    " + f.try_command + "\n";
   if (f.storage == Storage::kRagged) return text + "\nOnly ghost reads this storage.\n";
   switch (f.after.layout) {
     case Layout::kHuggingFace:

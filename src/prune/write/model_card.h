@@ -25,6 +25,7 @@ struct ModelCardFacts {
   std::optional<double> perplexity_before, perplexity_after;
   std::string perplexity_note;  // on what and how it was measured
   std::string command;          // the command line
+  std::string try_command;      // one that runs the result, which it calls PATH; empty = none
   std::string ghost_version;
 };
 

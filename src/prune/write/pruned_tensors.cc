@@ -23,7 +23,7 @@ LazyTensor MakeEditedInProj(const Tensor& in_proj, const BlockDims& dims, const 
 // What to write for one tensor of a block, in the shape in which the source stores it.
 LazyTensor MakeBlockTensor(const Tensor& slot, const Shape& stored, const RowPlan* rows) {
   if (!rows) return slot.Reshaped(stored);
-  // GGUF drops or adds extents of 1; the channels must stand in front.
+  // GGUF drops or adds extents of 1; the channels must come first.
   const bool as_stored = stored.rank() > 0 && stored[0] == slot.shape()[0];
   const Tensor tensor = as_stored ? slot.Reshaped(stored) : slot;
   std::vector<int64_t> extents(tensor.shape().dims().begin(), tensor.shape().dims().end());
