@@ -32,8 +32,8 @@ Gradients Differentiate(const Model& model, const GoldenCase& golden) {
   BackwardPass pass(model);
   const double scale = 1.0 / static_cast<double>(golden.batch() * (golden.length() - 1));
   for (int64_t sample = 0; sample < golden.batch(); ++sample) {
-    const auto add = [&](int layer, const BlockGradients& gradients) {
-      const std::string mixer = NamesOfBlock(model.config(), layer).mixer;
+    const auto add = [&](int ordinal, const MixerGradients& gradients) {
+      const std::string& mixer = model.config().mixers[static_cast<size_t>(ordinal)].names.prefix;
       Add(sums.tensors[mixer + "in_proj.weight"], gradients.in_proj);
       Add(sums.tensors[mixer + "conv1d.weight"], gradients.conv);
       if (gradients.conv_bias.rows > 0) Add(sums.tensors[mixer + "conv1d.bias"], gradients.conv_bias);

@@ -40,13 +40,13 @@ class GoldenPruneTest : public testing::TestWithParam<std::string> {
     return rule;
   }
   // The golden mask of a layer as kept indices.
-  LayerMask ExpectedMask(const std::string& name, const BlockDims& dims) const {
+  LayerMask ExpectedMask(const std::string& name, const MixerDims& dims) const {
     const std::vector<uint8_t> bits = golden_.ExpectedBytes(name);
     LayerMask mask;
     for (int g = 0; g < dims.num_groups(); ++g) {
       mask.kept.emplace_back();
       for (int i = 0; i < dims.group_size(g); ++i) {
-        if (bits[static_cast<size_t>(dims.group_begin[static_cast<size_t>(g)] + i)])
+        if (bits[static_cast<size_t>(dims.state_begin[static_cast<size_t>(g)] + i)])
           mask.kept.back().push_back(i);
       }
     }
@@ -81,12 +81,10 @@ TEST_P(GoldenPruneTest, SequentialMasksScoresAndLogitsMatch) {
   for (const auto& [sparsity, prefix] : runs) {
     SequentialPruner pruner(model, AllSamples(), Rule(sparsity));
     while (!pruner.done()) {
-      const int layer = pruner.next_layer();
+      const MixerDims& dims = model.config().mixers[static_cast<size_t>(pruner.next_mixer())];
       const LayerOutcome outcome = pruner.Step();
-      const std::string number = std::to_string(layer);
-      EXPECT_EQ(outcome.edit.mask.kept,
-                ExpectedMask(prefix + number, model.config().blocks[static_cast<size_t>(layer)]).kept)
-          << prefix << number;
+      const std::string number = std::to_string(dims.layer);
+      EXPECT_EQ(outcome.edit.mask.kept, ExpectedMask(prefix + number, dims).kept) << prefix << number;
       if (sparsity == 0.5)
         ExpectScores(outcome.scores, golden_.ExpectedDoubles("ghost.seq.S." + number), "seq.S." + number,
                      limits_.scores);

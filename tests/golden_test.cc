@@ -4,8 +4,10 @@
 #include <cstring>
 
 #include "base/threads.h"
+#include "checkpoint/bind.h"
+#include "checkpoint/family.h"
+#include "checkpoint/gguf_export.h"
 #include "io/gguf_writer.h"
-#include "model/gguf_export.h"
 #include "tests/support/golden.h"
 #include "tests/support/temp_dir.h"
 
@@ -35,10 +37,10 @@ Outputs RunWhole(const Model& model, const GoldenCase& golden) {
   const ConstView hidden = runner.Forward(
       inputs, [&](int layer, ConstView rows) { Append(out.hidden[static_cast<size_t>(layer)], rows); });
   Append(out.logits, runner.Logits(hidden));
-  for (int layer = 0; layer < model.config().num_layers(); ++layer) {
+  for (int mixer = 0; mixer < model.config().num_mixers(); ++mixer) {
     out.states.emplace_back();
     for (const SequenceState& state : states) {
-      const auto one = state.ExportSsmState(model.config().blocks[static_cast<size_t>(layer)], layer);
+      const auto one = state.ExportSsmState(model.config().mixers[static_cast<size_t>(mixer)], mixer);
       out.states.back().insert(out.states.back().end(), one.begin(), one.end());
     }
   }
@@ -88,10 +90,11 @@ TEST_P(GoldenTest, LogitsHiddenAndStatesMatchTheReference) {
     const std::vector<float> expected = golden_.Expected(name);
     EXPECT_LE(MaxAbsDifference(actual, expected), limits_.hidden * MaxMagnitude(expected)) << name;
   };
-  for (int layer = 0; layer < model.config().num_layers(); ++layer) {
-    const auto index = static_cast<size_t>(layer);
-    expect_relative(out.hidden[index], "hidden." + std::to_string(layer));
-    expect_relative(out.states[index], "ssm_state." + std::to_string(layer));
+  for (int layer = 0; layer < model.config().num_layers(); ++layer)
+    expect_relative(out.hidden[static_cast<size_t>(layer)], "hidden." + std::to_string(layer));
+  for (size_t mixer = 0; mixer < out.states.size(); ++mixer) {
+    const int layer = model.config().mixers[mixer].layer;
+    expect_relative(out.states[mixer], "ssm_state." + std::to_string(layer));
   }
   expect_relative(out.hidden.back(), "hidden.final");
 }
@@ -164,8 +167,8 @@ TEST_P(GoldenTest, ThreadsChangeNoBit) {
 TEST_P(GoldenTest, GgufOfEveryTypeGivesTheSameLogits) {
   const Model model = LoadGrouped();
   const ModelConfig& config = model.config();
-  if (config.family == Family::kZamba2 || config.projection_bias || !config.conv_bias ||
-      config.dt_min > 0.0f) {
+  const MixerDims& dims = config.mixers.front();
+  if (!FamilyOf(config).gguf || dims.in_bias || !dims.conv_bias || dims.dt_min > 0.0f) {
     EXPECT_THROW(MakeGgufTensors(model, DType::kF32), Error);  // llama.cpp cannot represent this
     return;
   }

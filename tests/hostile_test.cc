@@ -6,9 +6,10 @@
 
 #include "base/file.h"
 #include "base/json.h"
+#include "checkpoint/gguf_export.h"
+#include "checkpoint/load.h"
 #include "io/gguf_writer.h"
 #include "io/safetensors.h"
-#include "model/gguf_export.h"
 #include "tests/support/hostile_gguf.h"
 #include "tests/support/hostile_pytorch.h"
 #include "tests/support/hostile_safetensors.h"

@@ -6,8 +6,9 @@
 
 #include "base/json.h"
 #include "base/memory_usage.h"
-#include "model/model.h"
-#include "model/random_model.h"
+#include "checkpoint/family.h"
+#include "checkpoint/load.h"
+#include "checkpoint/random_model.h"
 #include "tests/support/run_ghost.h"
 #include "tests/support/temp_dir.h"
 
@@ -24,9 +25,9 @@ void MakeSparseCheckpoint(const TempDir& dir, const ModelConfig& config) {
   ForEachTensor(none, config, [&](Tensor&, const TensorRow& row) {
     const uint64_t end = offset + *CheckedBytes(row.shape, DType::kBF16);
     const auto dims = row.shape.dims();
-    header[row.name] = {{"dtype", "BF16"},
-                        {"shape", std::vector<int64_t>(dims.begin(), dims.end())},
-                        {"data_offsets", {offset, end}}};
+    header[row.names.name] = {{"dtype", "BF16"},
+                              {"shape", std::vector<int64_t>(dims.begin(), dims.end())},
+                              {"data_offsets", {offset, end}}};
     offset = end;
   });
   std::string text = header.dump();

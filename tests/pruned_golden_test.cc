@@ -13,8 +13,8 @@ namespace {
 // ghost.mask.{j} is U8 (G, N), 1 = kept.
 StateMask GoldenMask(const GoldenCase& golden, const ModelConfig& config) {
   StateMask mask;
-  for (int j = 0; j < config.num_layers(); ++j) {
-    const Tensor& stored = golden.Stored("ghost.mask." + std::to_string(j));
+  for (const MixerDims& dims : config.mixers) {
+    const Tensor& stored = golden.Stored("ghost.mask." + std::to_string(dims.layer));
     const int64_t N = stored.shape()[1];
     LayerMask layer;
     for (int64_t g = 0; g < stored.shape()[0]; ++g) {
@@ -23,7 +23,7 @@ StateMask GoldenMask(const GoldenCase& golden, const ModelConfig& config) {
         if (stored.data()[g * N + i] != std::byte{0}) layer.kept.back().push_back(static_cast<int>(i));
       }
     }
-    mask.layers.push_back(layer);
+    mask.mixers.push_back(layer);
   }
   return mask;
 }
@@ -36,7 +36,7 @@ TEST_P(PrunedGoldenTest, EveryStorageGivesTheReferenceLogits) {
   const StateMask mask = GoldenMask(golden, source.config);
   const std::vector<float> expected = golden.Expected("ghost.logits");
   std::vector<Storage> storages = {Storage::kMasked, Storage::kPadded, Storage::kRagged};
-  if (source.config.blocks[0].num_groups() == 1) storages.push_back(Storage::kUniform);
+  if (source.config.mixers[0].num_groups() == 1) storages.push_back(Storage::kUniform);
   const TempDir dir;
   for (const Storage storage : storages) {
     const std::string path = dir.File(std::string(NameOf(storage)));

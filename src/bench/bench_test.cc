@@ -1,7 +1,8 @@
 #include <gtest/gtest.h>
 
 #include "bench/model_bench.h"
-#include "model/random_model.h"
+#include "checkpoint/family.h"
+#include "checkpoint/random_model.h"
 
 namespace ghost {
 namespace {
@@ -16,7 +17,7 @@ TEST(Timings, BestMeanAndSpread) {
 
 TEST(ModelBench, CountsWorkAsTheFormulasSay) {
   ModelConfig config = ReleasedConfig("mamba2-130m");
-  config.blocks.resize(1);
+  KeepFirstLayers(1, config);
   config.vocab_size = config.token_count = 100;
   const Model model = MakeRandomModel(config, DType::kF32, 1);
   const PassCost decode = CostOfPass(model, /*sequences=*/3, /*tokens_per_sequence=*/1, /*head_rows=*/3);
@@ -42,7 +43,7 @@ TEST(ModelBench, CountsWorkAsTheFormulasSay) {
 
 TEST(ModelBench, PrefillRunsAndCostsItsHeadRowsOnly) {
   ModelConfig config = ReleasedConfig("mamba2-130m");
-  config.blocks.resize(1);
+  KeepFirstLayers(1, config);
   config.vocab_size = config.token_count = 64;
   const Model model = MakeRandomModel(config, DType::kBF16, 1);
   const BenchRow row = RunBench({&model}, {Phase::kPrefill, 2, 5}, /*repeats=*/1).front();

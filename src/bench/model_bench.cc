@@ -107,7 +107,7 @@ int64_t BenchBytes(const Model& model, const BenchCase& what) {
   const ModelConfig& config = model.config();
   const int64_t rows = what.phase == Phase::kPrefill ? what.batch * what.tokens : what.batch;
   int64_t widest = 0;  // floats of one row in the layers' scratch
-  for (const BlockDims& d : config.blocks) {
+  for (const MixerDims& d : config.mixers) {
     widest = std::max<int64_t>(widest, d.in_proj_rows() + d.conv_channels() + d.d_inner() + d.num_heads);
   }
   const int64_t activations = 4 * (rows * (widest + 3 * config.d_model) + what.batch * config.vocab_size);

@@ -12,9 +12,10 @@
 #include "base/file.h"
 #include "base/memory_usage.h"
 #include "base/progress.h"
+#include "checkpoint/family.h"
+#include "checkpoint/random_model.h"
 #include "commands/model_source.h"
 #include "commands/random_model.h"
-#include "model/random_model.h"
 
 namespace ghost {
 namespace {
@@ -43,7 +44,7 @@ std::vector<Contender> LoadContenders(const BenchOptions& options) {
     const ModelConfig config = ReleasedConfig(options.shape);
     contenders.push_back({MakeRandomModel(config, ParseRandomDType(options.dtype), /*seed=*/42),
                           {.path = "random weights, " + options.shape + ", " + options.dtype,
-                           .family = std::string(NameOf(config.family))}});
+                           .family = std::string(config.family)}});
   } else {
     contenders.push_back(LoadContender(options.model, options.norm_groups));
   }

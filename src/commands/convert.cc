@@ -10,14 +10,16 @@
 #include "base/file.h"
 #include "base/file_name.h"
 #include "base/json_edit.h"
+#include "checkpoint/bind.h"
+#include "checkpoint/checkpoint_files.h"
+#include "checkpoint/convert_tensor.h"
+#include "checkpoint/family.h"
+#include "checkpoint/gguf_export.h"
+#include "checkpoint/ragged.h"
 #include "commands/gguf_tokenizer.h"
 #include "commands/model_source.h"
 #include "io/gguf_writer.h"
 #include "io/safetensors.h"
-#include "model/checkpoint_files.h"
-#include "model/convert_tensor.h"
-#include "model/gguf_export.h"
-#include "model/ragged.h"
 #include "model/weights.h"
 #include "text/tokenizer/tokenizer_json.h"
 
@@ -59,7 +61,7 @@ struct Job {
   std::vector<std::string> warnings;
 
   // The type most of the matrices will have.
-  DType matrix_type() const { return dtype.value_or(weights.blocks.front().in_proj.dtype()); }
+  DType matrix_type() const { return dtype.value_or(weights.mixers.front().in_proj.dtype()); }
 };
 
 // The folder to take a tokenizer from; empty when there is none.
@@ -179,9 +181,8 @@ std::string MakeConfigText(const Job& job) {
 }
 
 std::map<std::string, LazyTensor> MakeHuggingFaceTensors(const Job& job) {
-  ModelConfig config = job.source.config;
-  const bool from_gguf = config.layout == Layout::kGguf;
-  config.layout = Layout::kHuggingFace;  // for the names
+  const bool from_gguf = job.source.config.layout == Layout::kGguf;
+  const ModelConfig config = WithHuggingFaceNames(job.source.config);
   std::map<std::string, LazyTensor> tensors;
   ForEachTensor(job.weights, config, [&](const Tensor& stored, const TensorRow& row) {
     const bool changes = row.is_matrix || job.dtype == DType::kF32;
@@ -189,12 +190,13 @@ std::map<std::string, LazyTensor> MakeHuggingFaceTensors(const Job& job) {
     if (type == DType::kQ8_0) {
       throw Error(ErrorKind::kUsage, "a quantised model needs a type for its Hugging Face form",
                   {.file = job.source.weights,
-                   .tensor = row.gguf,
+                   .tensor = row.names.gguf,
                    .actual = "Q8_0",
                    .hint = "say --dtype f32, f16 or bf16"});
     }
-    const bool is_a = from_gguf && row.gguf.ends_with("ssm_a");
-    tensors.emplace(row.name, ConvertLazily(is_a ? MakeALog(stored, row.gguf) : stored, type, row.name));
+    const std::string& name = row.names.name;
+    const bool is_a = from_gguf && row.is_decay;
+    tensors.emplace(name, ConvertLazily(is_a ? MakeALog(stored, row.names.gguf) : stored, type, name));
   });
   return tensors;
 }
@@ -221,7 +223,7 @@ std::string WriteHuggingFace(Job& job) {
   StreamSafetensors(directory.path() + "/model.safetensors", tensors, {{"format", "pt"}});
   CopyCompanions(job, directory.path());
   const ModelConfig& config = job.source.config;
-  if (config.layout != Layout::kHuggingFace && config.blocks.front().num_groups() > 1) {
+  if (config.layout != Layout::kHuggingFace && HasGroups(config)) {
     job.warnings.push_back(
         "the model has more than one group: transformers normalises over the full width, not per group as "
         "the source's own code, and will give other numbers");

@@ -42,9 +42,9 @@ struct ConvertResult {
 };
 
 // Reads Hugging Face, original and GGUF checkpoints; writes a Hugging Face directory or one GGUF file, whole
-// or not at all. --dtype is for the matrices (embedding, projections, head); the small tensors stay as stored,
-// or become F32 where the format wants it (GGUF) or with f32. A source in the Hugging Face layout keeps the
-// text of its config.json.
+// or not at all. --dtype is for the matrices (embedding, projections, head); the small tensors stay as
+// stored, or become F32 where the format wants it (GGUF) or with f32. A source in the Hugging Face layout
+// keeps the text of its config.json.
 ConvertResult Convert(const ConvertOptions& options);
 OrderedJson ToJson(const ConvertResult& result);
 

@@ -17,7 +17,7 @@ OrderedJson TextOrNull(const std::string& text) {
 std::string GhostVersion() { return GHOST_VERSION; }
 
 ModelIdentity IdentifyModel(const Checkpoint& checkpoint) {
-  return {checkpoint.path, std::string(NameOf(checkpoint.config.family)),
+  return {checkpoint.path, std::string(checkpoint.config.family),
           std::string(NameOf(checkpoint.config.layout)), ContentHash(checkpoint.tensors)};
 }
 

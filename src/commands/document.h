@@ -10,7 +10,7 @@
 
 #include "base/json.h"
 #include "base/timer.h"
-#include "model/checkpoint.h"
+#include "checkpoint/checkpoint.h"
 
 namespace ghost {
 

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/progress.h"
+#include "checkpoint/ragged.h"
 #include "commands/calibration_source.h"
 #include "commands/eval_result.h"
 #include "commands/evaluate_tasks.h"
@@ -16,7 +17,6 @@
 #include "commands/token_input.h"
 #include "eval/perplexity.h"
 #include "model/cost.h"
-#include "model/ragged.h"
 #include "text/corpus/text_file.h"
 
 namespace ghost {

@@ -34,14 +34,14 @@ class Collected {
 };
 
 // Sequences [first, first + count) advance by tokens [begin, begin + length) in one pass.
-struct Pass {
+struct Piece {
   int64_t first, count, begin, length;
 };
 
-std::vector<Pass> PlanPasses(int64_t batch, int64_t length, bool stepwise) {
+std::vector<Piece> PlanPasses(int64_t batch, int64_t length, bool stepwise) {
   const int64_t piece = stepwise ? 1 : std::min(length, kPassRows);
   const int64_t group = std::min(batch, std::max<int64_t>(1, kPassRows / piece));
-  std::vector<Pass> passes;
+  std::vector<Piece> passes;
   for (int64_t first = 0; first < batch; first += group) {
     for (int64_t begin = 0; begin < length; begin += piece) {
       passes.push_back({first, std::min(group, batch - first), begin, std::min(piece, length - begin)});
@@ -50,10 +50,10 @@ std::vector<Pass> PlanPasses(int64_t batch, int64_t length, bool stepwise) {
   return passes;
 }
 
-Tensor CollectStates(const std::vector<SequenceState>& states, const BlockDims& dims, int layer) {
+Tensor CollectStates(const std::vector<SequenceState>& states, const MixerDims& dims, int mixer) {
   std::vector<float> all;
   for (const SequenceState& state : states) {
-    const std::vector<float> one = state.ExportSsmState(dims, layer);
+    const std::vector<float> one = state.ExportSsmState(dims, mixer);
     all.insert(all.end(), one.begin(), one.end());
   }
   const auto B = static_cast<int64_t>(states.size());
@@ -85,9 +85,9 @@ ForwardResult Forward(const ForwardOptions& options) {
 
   Runner runner(loaded.model);
   Progress progress("forward", "passes");
-  const std::vector<Pass> passes = PlanPasses(B, L, options.stepwise);
+  const std::vector<Piece> passes = PlanPasses(B, L, options.stepwise);
   for (size_t i = 0; i < passes.size(); ++i) {
-    const Pass& pass = passes[i];
+    const Piece& pass = passes[i];
     std::vector<SequenceInput> inputs;
     for (int64_t b = pass.first; b < pass.first + pass.count; ++b) {
       inputs.push_back(
@@ -109,11 +109,11 @@ ForwardResult Forward(const ForwardOptions& options) {
   std::map<std::string, Tensor> tensors;
   tensors["logits"] = logits.ToTensor();
   if (options.hidden_states) {
-    for (int layer = 0; layer < config.num_layers(); ++layer) {
-      const std::string number = std::to_string(layer);
-      tensors["hidden." + number] = hidden[static_cast<size_t>(layer)].ToTensor();
-      tensors["ssm_state." + number] =
-          CollectStates(states, config.blocks[static_cast<size_t>(layer)], layer);
+    for (int layer = 0; layer < config.num_layers(); ++layer)
+      tensors["hidden." + std::to_string(layer)] = hidden[static_cast<size_t>(layer)].ToTensor();
+    for (int mixer = 0; mixer < config.num_mixers(); ++mixer) {
+      const MixerDims& dims = config.mixers[static_cast<size_t>(mixer)];
+      tensors["ssm_state." + std::to_string(dims.layer)] = CollectStates(states, dims, mixer);
     }
     tensors["hidden.final"] = hidden.back().ToTensor();
   }

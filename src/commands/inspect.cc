@@ -1,18 +1,17 @@
 #include "commands/inspect.h"
 
+#include "checkpoint/runtime_support.h"
 #include "commands/model_source.h"
 #include "model/cost.h"
-#include "model/runtime_support.h"
 
 namespace ghost {
 namespace {
 
 std::vector<LayerSummary> SummarizeLayers(const ModelConfig& config) {
   std::vector<LayerSummary> layers;
-  for (int layer = 0; layer < config.num_layers(); ++layer) {
-    const BlockDims& d = config.blocks[static_cast<size_t>(layer)];
-    LayerSummary summary = {.layer = layer,
-                            .kind = config.hybrid_index(layer) >= 0 ? "hybrid" : "mamba2",
+  for (const MixerDims& d : config.mixers) {
+    LayerSummary summary = {.layer = d.layer,
+                            .kind = KindOf(config, d.layer),
                             .heads = d.num_heads,
                             .head_dim = d.head_dim,
                             .groups = d.num_groups(),
@@ -102,7 +101,7 @@ InspectResult Inspect(const InspectOptions& options) {
   r.num_layers = config.num_layers();
   r.vocab_size = config.vocab_size;
   r.tied_head = config.tied_head;
-  r.norm_groups = config.norm_grouping == NormGrouping::kGrouped ? "grouped" : "full";
+  r.norm_groups = config.mixers.front().norm_grouping == NormGrouping::kGrouped ? "grouped" : "full";
   r.parameters = CountParameters(config);
   r.weight_bytes = WeightBytes(loaded.model);
   r.dtype_bytes = BytesByType(loaded.checkpoint.tensors);

@@ -32,7 +32,8 @@ TEST(Inspect, MoreSequencesGainMoreFromASmallerState) {
   for (size_t i = 0; i < rows.size(); ++i) {
     EXPECT_GT(rows[i].gain_25, 1.0);
     EXPECT_GT(rows[i].gain_75, rows[i].gain_50);
-    if (i > 0) EXPECT_GT(rows[i].gain_50, rows[i - 1].gain_50);
+    if (i == 0) continue;
+    EXPECT_GT(rows[i].gain_50, rows[i - 1].gain_50);
   }
 }
 

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "checkpoint/load.h"
 #include "text/tokenizer/tokenizer_spec.h"
 
 namespace ghost {

@@ -5,8 +5,8 @@
 #include <optional>
 #include <string>
 
+#include "checkpoint/checkpoint.h"
 #include "commands/options.h"
-#include "model/checkpoint.h"
 #include "model/model.h"
 #include "text/tokenizer/tokenizer.h"
 

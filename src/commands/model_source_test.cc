@@ -26,8 +26,9 @@ TEST(ModelSource, SpansOfTheGatedNormHaveNames) {
 }
 
 TEST(ModelSource, OptionsOverrideWhatTheConfigSays) {
-  EXPECT_EQ(LoadModel({kModel, "full", -1.0}).model.config().norm_grouping, NormGrouping::kFull);
-  EXPECT_EQ(LoadModel({kModel, "grouped", -1.0}).model.config().norm_grouping, NormGrouping::kGrouped);
+  EXPECT_EQ(LoadModel({kModel, "full", -1.0}).model.config().mixers[0].norm_grouping, NormGrouping::kFull);
+  EXPECT_EQ(LoadModel({kModel, "grouped", -1.0}).model.config().mixers[0].norm_grouping,
+            NormGrouping::kGrouped);
 }
 
 TEST(ModelSource, ACheckpointWithoutATokenizerSaysWhichOption) {

@@ -10,13 +10,13 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/file_name.h"
+#include "checkpoint/random_model.h"
 #include "commands/bench.h"
 #include "commands/eval_result.h"
 #include "commands/model_source.h"
 #include "commands/prune.h"
 #include "commands/score.h"
 #include "io/safetensors.h"
-#include "model/random_model.h"
 #include "prune/method.h"
 #include "prune/methods/magnitude.h"
 #include "report/bench_document.h"
@@ -122,9 +122,9 @@ SourceModel DescribeSourceModel(const ModelOptions& options) {
   paper.folder = "results/" + paper.name + "-" + ShortHash(model.identity.content_hash);
   if (options.norm_groups != "auto") paper.folder += "-norm-" + options.norm_groups;
   if (options.dt_min >= 0) paper.folder += fmt::format("-dt-min-{:g}", options.dt_min);
-  paper.family = NameOf(config.family);
+  paper.family = config.family;
   paper.released = ReleasedShape(config);
-  paper.grouped = config.blocks.front().num_groups() > 1;
+  paper.grouped = HasGroups(config);
   return model;
 }
 
@@ -142,7 +142,7 @@ ChannelScores LoadChannelScores(const SourceModel& model, const std::string& tok
   const LoadedModel loaded = LoadModel(model.options);
   ChannelScores scores;
   for (int layer = 0; layer < loaded.model.config().num_layers(); ++layer) {
-    const MambaBlock& block = *loaded.model.layers()[static_cast<size_t>(layer)]->mixer();
+    const Mixer& block = loaded.model.mixer(layer);
     scores.magnitude.push_back(MagnitudeScores(block));
     scores.ghost.push_back(GhostScores(stored, layer, file));
     if (scores.ghost.back().size() != scores.magnitude.back().size()) {
@@ -155,7 +155,7 @@ ChannelScores LoadChannelScores(const SourceModel& model, const std::string& tok
 BlockSizes LoadBlockSizes(const SourceModel& model) {
   const LoadedModel loaded = LoadModel(model.options);
   const ModelConfig& config = loaded.model.config();
-  const BlockDims& dims = config.blocks.front();
+  const MixerDims& dims = config.mixers.front();
   return {.d_model = config.d_model,
           .heads = dims.num_heads,
           .head_dim = dims.head_dim,

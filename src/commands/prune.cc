@@ -8,11 +8,11 @@
 #include "base/error.h"
 #include "base/interrupt.h"
 #include "base/progress.h"
+#include "checkpoint/runtime_support.h"
 #include "commands/document.h"
 #include "commands/prune_plan.h"
 #include "commands/require_samples.h"
 #include "model/cost.h"
-#include "model/runtime_support.h"
 #include "prune/mask_file.h"
 #include "prune/prune_layers.h"
 #include "prune/write/model_card.h"
@@ -123,13 +123,14 @@ std::vector<LayerOutcome> CalibratedLayers(const PruneOptions& o, const Method& 
 OrderedJson DescribeLayers(const std::vector<LayerOutcome>& layers, const ModelConfig& config) {
   OrderedJson list = OrderedJson::array();
   for (size_t layer = 0; layer < layers.size(); ++layer) {
-    const std::vector<int>& begin = config.blocks[layer].group_begin;
+    const std::vector<int>& begin = config.mixers[layer].state_begin;
     OrderedJson scores = OrderedJson::array();
     for (size_t g = 0; g + 1 < begin.size(); ++g) {
       scores.push_back(std::vector<double>(layers[layer].scores.begin() + begin[g],
                                            layers[layer].scores.begin() + begin[g + 1]));
     }
-    list.push_back({{"layer", layer}, {"kept", layers[layer].edit.mask.kept}, {"scores", scores}});
+    list.push_back(
+        {{"layer", config.mixers[layer].layer}, {"kept", layers[layer].edit.mask.kept}, {"scores", scores}});
     if (!layers[layer].summary.empty()) list.back()["summary"] = layers[layer].summary;
   }
   return list;
@@ -156,7 +157,7 @@ std::string MakeVariantHelp() {
 
 ModelEdit EditOf(const std::vector<LayerOutcome>& layers) {
   ModelEdit edit;
-  for (const LayerOutcome& layer : layers) edit.layers.push_back(layer.edit);
+  for (const LayerOutcome& layer : layers) edit.mixers.push_back(layer.edit);
   return edit;
 }
 
@@ -179,7 +180,7 @@ std::string MakeCard(const PruneOptions& o, const OrderedJson& run, Storage stor
   facts.sparsity = given ? DroppedShare(facts.mask, result.before) : o.sparsity;
   facts.calibration = calibrated_on.empty() ? "none" : calibrated_on;
   facts.edits_weights = run["edits_weights"].get<bool>();
-  for (const LayerEdit& layer : result.edit.layers) {
+  for (const LayerEdit& layer : result.edit.mixers) {
     for (const auto& [suffix, tensor] : layer.tensors) facts.added.insert(suffix);
   }
   facts.storage = storage;

@@ -40,7 +40,7 @@ PrunePlan MakeDensePlan(const PruneOptions& o, const Method& method) {
 }
 
 PoolScope ChoosePool(const PruneOptions& o, Storage storage, const ModelConfig& config) {
-  const bool uniform_groups = storage == Storage::kUniform && config.blocks.front().num_groups() > 1;
+  const bool uniform_groups = storage == Storage::kUniform && HasGroups(config);
   const PoolScope pool = o.pool != "auto" ? PoolScopeFromName(o.pool)
                          : uniform_groups ? PoolScope::kGroup
                                           : PoolScope::kLayer;

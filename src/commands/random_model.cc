@@ -6,8 +6,9 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "checkpoint/family.h"
+#include "checkpoint/random_model.h"
 #include "io/safetensors.h"
-#include "model/random_model.h"
 
 namespace ghost {
 

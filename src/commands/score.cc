@@ -15,7 +15,7 @@ namespace ghost {
 namespace {
 
 // (G, N) where the groups are equal, else one row of all channels.
-Tensor ScoreTensor(const std::vector<double>& scores, const BlockDims& dims) {
+Tensor ScoreTensor(const std::vector<double>& scores, const MixerDims& dims) {
   const int64_t G = dims.num_groups(), N = dims.max_group_size();
   const bool uniform = G * N == dims.state_channels();
   return MakeTensor(uniform ? Shape{G, N} : Shape{1, dims.state_channels()}, scores);
@@ -49,18 +49,18 @@ OrderedJson Score(const ScoreOptions& options) {
   const CalibrationData data = LoadCalibration(options.calibration, loaded);
   RequireSamples(data, "ghost score");
   Progress progress("score", "layers");
-  const std::vector<LayerSaliency> layers =
+  const std::vector<LayerSaliency> mixers =
       ScoreDense(loaded.model, data.samples, [&](int done, int total) { progress.Update(done, total); });
 
   std::map<std::string, Tensor> tensors;
   OrderedJson summaries = OrderedJson::array();
-  for (size_t layer = 0; layer < layers.size(); ++layer) {
-    const BlockDims& dims = loaded.model.config().blocks[layer];
-    const std::string number = std::to_string(layer);
-    tensors["ghost.S." + number] = ScoreTensor(layers[layer].s, dims);
-    tensors["ghost.P." + number] = ScoreTensor(layers[layer].p, dims);
-    tensors["ghost.Q." + number] = ScoreTensor(layers[layer].q, dims);
-    summaries.push_back(Summary(static_cast<int>(layer), layers[layer].s));
+  for (size_t i = 0; i < mixers.size(); ++i) {
+    const MixerDims& dims = loaded.model.config().mixers[i];
+    const std::string number = std::to_string(dims.layer);
+    tensors["ghost.S." + number] = ScoreTensor(mixers[i].s, dims);
+    tensors["ghost.P." + number] = ScoreTensor(mixers[i].p, dims);
+    tensors["ghost.Q." + number] = ScoreTensor(mixers[i].q, dims);
+    summaries.push_back(Summary(dims.layer, mixers[i].s));
   }
   SaveSafetensors(options.output, tensors, {{"format", "pt"}});
 

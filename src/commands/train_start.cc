@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/file_name.h"
+#include "checkpoint/family.h"
 #include "train/shapes.h"
 
 namespace ghost {
@@ -16,7 +17,7 @@ void CheckTrainable(const ModelConfig& config, const std::string& file) {
     throw Error(ErrorKind::kUnsupported, "this model cannot be trained",
                 {.file = file, .expected = expected, .actual = actual});
   };
-  if (config.family != Family::kMamba2) refuse("mamba2", std::string(NameOf(config.family)));
+  if (!FamilyOf(config).trainable) refuse("mamba2", config.family);
   if (config.layout == Layout::kGguf)
     refuse("a checkpoint directory (ghost convert makes one)", "a GGUF file");
   if (UniformStateSize(config) < 1) refuse("one state size for all layers and groups", "different ones");
@@ -58,7 +59,7 @@ TrainStart LoadTrainStart(const TrainOptions& o, const Tokenizer& tokenizer) {
     CheckVocabulary(tokenizer, start.config, o.init);
     start.name = FileName(o.init) + ", " + ContentHash(start.model->checkpoint.tensors);
   }
-  start.config.layout = Layout::kHuggingFace;  // what is written
+  start.config = WithHuggingFaceNames(std::move(start.config));  // what is written
   return start;
 }
 

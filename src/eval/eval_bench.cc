@@ -11,9 +11,10 @@
 #include "base/error.h"
 #include "base/progress.h"
 #include "base/timer.h"
+#include "checkpoint/family.h"
+#include "checkpoint/random_model.h"
 #include "eval/runner_model.h"
 #include "eval/task.h"
-#include "model/random_model.h"
 #include "text/test_files.h"
 
 namespace ghost {

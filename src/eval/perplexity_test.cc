@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "base/error.h"
+#include "checkpoint/random_model.h"
 #include "kernels/rows/softmax.h"
-#include "model/random_model.h"
 #include "model/runner.h"
 #include "tests/support/tiny_config.h"
 

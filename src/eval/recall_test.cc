@@ -7,8 +7,8 @@
 
 #include "base/error.h"
 #include "base/threads.h"
+#include "checkpoint/random_model.h"
 #include "kernels/rows/softmax.h"
-#include "model/random_model.h"
 #include "model/runner.h"
 #include "tests/support/tiny_config.h"
 #include "text/test_files.h"

@@ -7,9 +7,9 @@
 
 #include "base/rng.h"
 #include "base/threads.h"
+#include "checkpoint/random_model.h"
 #include "eval/task.h"
 #include "kernels/rows/softmax.h"
-#include "model/random_model.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/tiny_config.h"
 

@@ -8,27 +8,27 @@
 #include "base/error.h"
 #include "base/rng.h"
 #include "base/threads.h"
-#include "model/random_model.h"
+#include "checkpoint/random_model.h"
 #include "tests/support/reference_model.h"
 #include "tests/support/tiny_config.h"
 
 namespace ghost {
 namespace {
 
-const MambaBlock& BlockOf(const Model& model, int layer) {
-  return *model.layers()[static_cast<size_t>(layer)]->mixer();
-}
-
 ModelConfig SmallConfig() {
   ModelConfig config = TinyConfig(2, 3, /*vocab_size=*/11);
-  config.projection_bias = true;
   config.d_model = 6;
-  for (BlockDims& dims : config.blocks) {
+  for (MixerDims& dims : config.mixers) {
+    dims.in_bias = dims.out_bias = true;
     dims.d_model = 6;
     dims.num_heads = 4;
     dims.head_dim = 3;
   }
   return config;
+}
+
+void SetClamp(ModelConfig& config, float low, float high) {
+  ForEachMixer(config, [&](MixerDims& d) { d.dt_min = low, d.dt_max = high; });
 }
 
 DoubleMatrix RandomMatrix(int64_t rows, int64_t cols, uint64_t seed) {
@@ -68,10 +68,9 @@ void ExpectDifferences(std::vector<double>& values, const std::vector<double>& g
 TEST(ReferenceBlock, EveryGradientEqualsCentralDifferences) {
   for (const bool clamp : {false, true}) {
     ModelConfig config = SmallConfig();
-    ASSERT_EQ(config.norm_grouping, NormGrouping::kGrouped);
-    if (clamp) config.dt_min = 0.01f, config.dt_max = 0.05f;
+    if (clamp) SetClamp(config, 0.01f, 0.05f);
     const Model model = MakeRandomModel(config, DType::kF32, 5);
-    ReferenceBlock block(BlockOf(model, 0));
+    ReferenceBlock block(model.steps()[0]);
     ASSERT_EQ(block.norm_groups, 2);
     DoubleMatrix u = RandomMatrix(9, 6, 1);
     const DoubleMatrix weights = RandomMatrix(9, 6, 2);
@@ -116,13 +115,13 @@ void ExpectMatchesReference(const ModelConfig& config, DType dtype, int64_t leng
   const double scale = 1.0 / static_cast<double>(length - 1);
   BackwardPass pass(model);
   int calls = 0;
-  const double loss = pass.Run(tokens, scale, [&](int layer, const BlockGradients& gradients) {
+  const double loss = pass.Run(tokens, scale, [&](int layer, const MixerGradients& gradients) {
     SCOPED_TRACE(layer);
     const ReferenceBlock::Gradients& want = expected.layers[static_cast<size_t>(layer)];
     EXPECT_EQ(gradients.first_row, 0);
     ExpectClose(want.in_proj.values, gradients.in_proj, scale, "in_proj");
     ExpectClose(want.conv_taps, gradients.conv, scale, "conv");
-    if (config.conv_bias) {
+    if (config.mixers[0].conv_bias) {
       ExpectClose(want.conv_bias, gradients.conv_bias, scale, "conv_bias");
     } else {
       EXPECT_EQ(gradients.conv_bias.rows, 0);
@@ -138,10 +137,12 @@ TEST(BackwardPass, MatchesTheFloat64Reference) {
   ExpectMatchesReference(TinyConfig(2, 61), DType::kBF16, 130);
   ExpectMatchesReference(SmallConfig(), DType::kF16, 2);
   ModelConfig config = TinyConfig(4, 7);
-  config.conv_bias = false;
-  config.projection_bias = true;
-  config.norm_grouping = NormGrouping::kFull;
-  config.dt_min = 0.003f, config.dt_max = 0.03f;
+  ForEachMixer(config, [](MixerDims& d) {
+    d.conv_bias = false;
+    d.in_bias = d.out_bias = true;
+    d.norm_grouping = NormGrouping::kFull;
+  });
+  SetClamp(config, 0.003f, 0.03f);
   ExpectMatchesReference(config, DType::kF32, 65);
 }
 
@@ -162,8 +163,7 @@ struct OwnedBatch {
 
 // Every gradient of a model behind one pointer per element, in the order of the table.
 struct OwnedGradients {
-  explicit OwnedGradients(const ModelConfig& config) {
-    views.blocks.resize(config.blocks.size());
+  explicit OwnedGradients(const ModelConfig& config) : views(config) {
     ForEachTensor(views, config, [&](View& slot, const TensorRow& row) {
       const int64_t rows = row.shape.rank() == 1 ? 1 : row.shape[0];
       memory.emplace_back(static_cast<size_t>(row.shape.NumElements()), 0.0f);
@@ -194,21 +194,21 @@ void ExpectTrainingGradients(const ModelConfig& config, int count, int64_t lengt
   ExpectClose(want.embedding.values, actual.views.embedding, scale, "embedding");
   if (!config.tied_head) ExpectClose(want.head.values, actual.views.head, scale, "head");
   ExpectClose(want.final_norm, actual.views.final_norm, scale, "final_norm");
-  for (size_t layer = 0; layer < config.blocks.size(); ++layer) {
+  for (size_t layer = 0; layer < config.mixers.size(); ++layer) {
     SCOPED_TRACE(layer);
     const ReferenceBlock::Gradients& w = want.layers[layer];
-    const BlockGradients& g = actual.views.blocks[layer];
-    ExpectClose(w.norm, g.norm, scale, "norm");
+    const MixerGradients& g = actual.views.mixers[layer];
+    ExpectClose(w.norm, actual.views.norms[layer], scale, "norm");
     ExpectClose(w.in_proj.values, g.in_proj, scale, "in_proj");
-    if (config.projection_bias) ExpectClose(w.in_proj_bias, g.in_proj_bias, scale, "in_proj_bias");
+    if (config.mixers[layer].in_bias) ExpectClose(w.in_proj_bias, g.in_proj_bias, scale, "in_proj_bias");
     ExpectClose(w.conv_taps, g.conv, scale, "conv");
-    if (config.conv_bias) ExpectClose(w.conv_bias, g.conv_bias, scale, "conv_bias");
+    if (config.mixers[layer].conv_bias) ExpectClose(w.conv_bias, g.conv_bias, scale, "conv_bias");
     ExpectClose(w.dt_bias, g.dt_bias, scale, "dt_bias");
     ExpectClose(LogGradient(w.a, reference.blocks[layer].a), g.a_log, scale, "a_log");
     ExpectClose(w.d, g.d, scale, "d");
     ExpectClose(w.gate_norm, g.gate_norm, scale, "gate_norm");
     ExpectClose(w.out_proj.values, g.out_proj, scale, "out_proj");
-    if (config.projection_bias) ExpectClose(w.out_proj_bias, g.out_proj_bias, scale, "out_proj_bias");
+    if (config.mixers[layer].out_bias) ExpectClose(w.out_proj_bias, g.out_proj_bias, scale, "out_proj_bias");
   }
 }
 
@@ -238,10 +238,12 @@ TEST(BackwardPass, EveryGradientOfABatchMatchesTheFloat64Reference) {
         SCOPED_TRACE(groups);
         ModelConfig config = TinyConfig(groups, 13);
         config.tied_head = groups != 2;
-        config.projection_bias = groups == 2;
-        config.conv_bias = groups != 4;
-        config.norm_grouping = grouping;
-        if (groups == 4) config.dt_min = 0.003f, config.dt_max = 0.03f;
+        ForEachMixer(config, [&](MixerDims& d) {
+          d.in_bias = d.out_bias = groups == 2;
+          d.conv_bias = groups != 4;
+          d.norm_grouping = grouping;
+        });
+        if (groups == 4) SetClamp(config, 0.003f, 0.03f);
         ExpectTrainingGradients(config, 3, 70, policy);
       }
     }
@@ -280,8 +282,8 @@ TEST(BackwardPass, ABatchIsTheSumOfItsSequencesAndThreadsChangeNothing) {
 
 TEST(BackwardPass, LayersAndGroupsMayHaveDifferentStateSizes) {
   ModelConfig config = TinyConfig(2, 16);
-  config.blocks[0].group_begin = {0, 5, 12};
-  config.blocks[1].group_begin = {0, 0, 9};
+  config.mixers[0].SetGroups({0, 5, 12});
+  config.mixers[1].SetGroups({0, 0, 9});
   ExpectMatchesReference(config, DType::kF32, 100);
 }
 
@@ -290,15 +292,15 @@ TEST(BackwardPass, StateRowsAloneAreTheSameRows) {
   const std::vector<int32_t> long_sample(90, 3), sample = {1, 5, 2, 2, 40, 49, 0};
   BackwardPass all(model), rows(model, {.in_proj = InProjRows::kState, .conv = false});
   std::vector<float> expected;
-  all.Run(sample, 0.5, [&](int layer, const BlockGradients& gradients) {
-    const BlockDims& dims = model.config().blocks[static_cast<size_t>(layer)];
-    const ConstView part = gradients.in_proj.Rows(2 * dims.d_inner(), 2 * dims.state_channels());
+  all.Run(sample, 0.5, [&](int layer, const MixerGradients& gradients) {
+    const MixerDims& dims = model.config().mixers[static_cast<size_t>(layer)];
+    const ConstView part = gradients.in_proj.Rows(dims.b_row(), 2 * dims.input_channels());
     expected.insert(expected.end(), part.data, part.data + part.rows * part.cols);
   });
-  rows.Run(long_sample, 1.0, [](int, const BlockGradients&) {});  // leaves nothing behind
+  rows.Run(long_sample, 1.0, [](int, const MixerGradients&) {});  // leaves nothing behind
   size_t at = 0;
-  rows.Run(sample, 0.5, [&](int layer, const BlockGradients& gradients) {
-    EXPECT_EQ(gradients.first_row, 2 * model.config().blocks[static_cast<size_t>(layer)].d_inner());
+  rows.Run(sample, 0.5, [&](int layer, const MixerGradients& gradients) {
+    EXPECT_EQ(gradients.first_row, model.config().mixers[static_cast<size_t>(layer)].b_row());
     EXPECT_EQ(gradients.conv.rows, 0);
     for (int64_t i = 0; i < gradients.in_proj.rows * gradients.in_proj.cols; ++i) {
       ASSERT_NEAR(gradients.in_proj.data[i], expected[at++], 1e-7);
@@ -310,7 +312,7 @@ TEST(BackwardPass, StateRowsAloneAreTheSameRows) {
 TEST(BackwardPass, BadSamplesAreRefused) {
   const Model model = MakeRandomModel(TinyConfig(1, 4), DType::kF32, 4);
   BackwardPass pass(model);
-  const auto sink = [](int, const BlockGradients&) {};
+  const auto sink = [](int, const MixerGradients&) {};
   for (const std::vector<int32_t>& tokens : std::vector<std::vector<int32_t>>{{}, {1}, {1, 50}, {-1, 2}}) {
     EXPECT_THROW(pass.Run(tokens, 1.0, sink), Error);
   }

@@ -22,7 +22,7 @@ PassCost CostOfPass(const Model& model, int64_t sequences, int64_t tokens_per_se
 int64_t SsmStateBytes(const ModelConfig& config);
 int64_t ConvStateBytes(const ModelConfig& config);
 
-// Keys and values of one token in all hybrid layers, float32; 0 for Mamba2.
+// Keys and values of one token in all parts with attention, float32; 0 for Mamba2.
 int64_t KeyValueBytes(const ModelConfig& config);
 
 // Bytes of all tensors as stored, a tied head once.

@@ -1,4 +1,4 @@
-// Keys and values of the tokens a sequence has seen, for one layer with attention. Grows with the sequence,
+// Keys and values of the tokens a sequence has seen, for one part with attention. Grows with the sequence,
 // unlike the state of a Mamba2 mixer.
 #pragma once
 
@@ -31,14 +31,6 @@ class KeyValueCache {
   int64_t width_;
   int64_t tokens_ = 0;
   Buffer keys_, values_;
-};
-
-// One sequence in a call of a layer with attention: rows [begin, begin + length) of the batch.
-struct AttentionSequence {
-  int64_t begin = 0;
-  int64_t length = 0;
-  const KeyValueCache* past = nullptr;  // what came before; null: nothing
-  KeyValueCache* own = nullptr;         // gains the new tokens; null: they are forgotten
 };
 
 }  // namespace ghost

@@ -1,14 +1,10 @@
-// A loaded model: configuration, stored weights, and the list of layers that runs them.
+// A loaded model: configuration, stored weights, and the list of steps that runs them.
 #pragma once
 
-#include <memory>
-#include <optional>
-#include <string>
 #include <vector>
 
-#include "model/checkpoint.h"
 #include "model/config.h"
-#include "model/layer.h"
+#include "model/step.h"
 #include "model/weights.h"
 
 namespace ghost {
@@ -20,21 +16,24 @@ class Model {
 
   const ModelConfig& config() const { return config_; }
   const ModelWeights& weights() const { return weights_; }
-  const std::vector<std::unique_ptr<Layer>>& layers() const { return layers_; }
+  const std::vector<Step>& steps() const { return steps_; }
   const std::vector<float>& final_norm() const { return final_norm_; }
+
+  // By the mixers' ordinal.
+  const Mixer& mixer(int ordinal) const { return StepOfMixer(ordinal).mixer->mixer(); }
+  const Step& StepOfMixer(int ordinal) const {
+    return steps_[static_cast<size_t>(mixer_steps_[static_cast<size_t>(ordinal)])];
+  }
+
+  // Whether a part reads the tokens' embeddings, which a pass then has to keep.
+  bool reads_embeddings() const { return !config_.shared_uses.empty(); }
 
  private:
   ModelConfig config_;
   ModelWeights weights_;
-  std::vector<std::unique_ptr<Layer>> layers_;
+  std::vector<Step> steps_;
+  std::vector<int> mixer_steps_;
   std::vector<float> final_norm_;
 };
-
-// What the family was trained with, changed to what another implementation computes.
-struct ModelOverrides {
-  std::optional<NormGrouping> norm_grouping;  // --norm-groups
-  std::optional<float> dt_min;                // --dt-min
-};
-Model LoadModel(const Checkpoint& checkpoint, const ModelOverrides& overrides = {});
 
 }  // namespace ghost

@@ -7,13 +7,14 @@
 #include <vector>
 
 #include "model/model.h"
+#include "model/sequence_batch.h"
 #include "model/sequence_state.h"
 
 namespace ghost {
 
-// The next tokens of one sequence and its state, which the pass moves on. Without a state, the sequence
-// starts from `start` (null: from nothing), which stays as it is, and where it ends is forgotten: many short
-// ways on from one state cost next to no memory. `start` must not be the state of another input of the pass.
+// The next tokens of one sequence and the state they continue. If `state` is null, start from `start` (null:
+// from zeros), which is not changed, and discard the final state: many short continuations of one state cost
+// next to no memory. `start` must not be the state of another input of the pass.
 struct SequenceInput {
   std::span<const int32_t> tokens;
   SequenceState* state = nullptr;
@@ -33,8 +34,8 @@ class Runner {
  public:
   explicit Runner(const Model& model) : model_(model) {}
 
-  // One pass: every weight is read once for all sequences. Rows of the result stand in the order of the
-  // inputs: the output of the final norm, (T, M), valid until the next call. Ids outside the vocabulary are
+  // One pass: every weight is read once for all sequences. Rows of the result are in the order of the inputs:
+  // the output of the final norm, (T, M), valid until the next call. Ids outside the vocabulary are
   // Error(kUsage).
   ConstView Forward(std::span<const SequenceInput> inputs, const LayerObserver& observer = nullptr);
 
@@ -46,14 +47,8 @@ class Runner {
   std::span<const float> PrefillLogits(std::span<const int32_t> tokens, SequenceState& state);
 
  private:
-  // The inputs' states in one layer.
-  std::vector<SequenceSpan> LayerSpans(std::span<const SequenceInput> inputs, int layer);
-  // The inputs' keys and values in a hybrid layer; nothing for the others.
-  std::vector<AttentionSequence> AttentionSequences(std::span<const SequenceInput> inputs, int layer);
-
   const Model& model_;
-  Scratch scratch_;
-  Buffer passing_conv_;  // convolution inputs of one layer, for inputs without a state of their own
+  Workspace workspace_;  // one for all steps: inference keeps no activations
   Buffer hidden_, embedded_, final_, logits_;
 };
 

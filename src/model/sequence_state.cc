@@ -1,5 +1,7 @@
 #include "model/sequence_state.h"
 
+#include "model/config.h"
+
 namespace ghost {
 namespace {
 
@@ -10,14 +12,14 @@ int64_t RoundUp(int64_t floats) { return (floats + 15) / 16 * 16; }
 
 SequenceState::SequenceState(const ModelConfig& config) {
   int64_t total = 0;
-  for (const BlockDims& dims : config.blocks) {
+  for (const MixerDims& dims : config.mixers) {
     const int64_t conv = total;
     const int64_t state = conv + RoundUp(dims.conv_state_floats());
     offsets_.push_back({conv, state});
     total = state + RoundUp(dims.state_floats());
   }
   memory_ = Buffer(total);
-  for (int q = 0; q < config.num_hybrids(); ++q) caches_.emplace_back(config.shared.kv_width());
+  for (const int width : CacheWidths(config)) caches_.emplace_back(width);
 }
 
 void SequenceState::Reset() {
@@ -36,13 +38,13 @@ int64_t SequenceState::bytes() const {
   return bytes;
 }
 
-SequenceSpan SequenceState::Span(int layer, int64_t begin, int64_t length) {
-  const Offsets& at = offsets_[static_cast<size_t>(layer)];
+SequenceSpan SequenceState::Span(int mixer, int64_t begin, int64_t length) {
+  const Offsets& at = offsets_[static_cast<size_t>(mixer)];
   return {begin, length, memory_.data() + at.conv, memory_.data() + at.state};
 }
 
-std::vector<float> SequenceState::ExportSsmState(const BlockDims& dims, int layer) const {
-  const float* from = memory_.data() + offsets_[static_cast<size_t>(layer)].state;
+std::vector<float> SequenceState::ExportSsmState(const MixerDims& dims, int mixer) const {
+  const float* from = memory_.data() + offsets_[static_cast<size_t>(mixer)].state;
   std::vector<float> out;
   out.reserve(static_cast<size_t>(dims.state_floats()));
   const int P = dims.head_dim;

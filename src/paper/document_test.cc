@@ -121,7 +121,7 @@ TEST(PaperSection, ShowsTablesAndFiguresInFrontOfAReport) {
           .html;
   EXPECT_THAT(html, HasSubstr("T1-small: A table"));
   EXPECT_THAT(html, HasSubstr("A quick run"));
-  EXPECT_THAT(html, HasSubstr("the paper&#39;s, of Mamba2-1.3B, at about 110 of 128"));
+  EXPECT_THAT(html, HasSubstr("the paper's, of Mamba2-1.3B, at about 110 of 128"));
   EXPECT_THAT(html, Not(HasSubstr("Not shown")));
 }
 

@@ -9,6 +9,7 @@
 #include "model/runner.h"
 #include "model/token_ids.h"
 #include "prune/check_finite.h"
+#include "tensor/matrix_buffer.h"
 
 namespace ghost {
 namespace {
@@ -30,27 +31,18 @@ std::vector<int32_t> JoinSamples(const Samples& samples, int vocab_size) {
   return ids;
 }
 
-void CheckMixers(const Model& model) {
-  for (size_t layer = 0; layer < model.layers().size(); ++layer) {
-    if (model.layers()[layer]->mixer()) continue;
-    throw Error(ErrorKind::kUnsupported, "model has a layer without a Mamba2 mixer",
-                {.tensor = "layer " + std::to_string(layer)});
-  }
-}
-
 }  // namespace
 
 CalibrationStream::CalibrationStream(const Model& model, const Samples& samples, bool keep_conv_bias,
                                      int64_t max_cache_bytes)
     : model_(model), keep_conv_bias_(keep_conv_bias), max_cache_bytes_(max_cache_bytes) {
-  CheckMixers(model);
   const std::vector<int32_t> ids = JoinSamples(samples, model.config().vocab_size);
   const auto rows = static_cast<int64_t>(ids.size());
   memory_ = Buffer(rows * model.config().d_model);
   residual_ = View(memory_.data(), rows, model.config().d_model);
   if (rows == 0) return;
   GatherRows(WeightView(model.weights().embedding), ids, residual_);
-  if (model.config().num_hybrids() > 0) CopyRows(residual_, Grow(embedded_, rows, model.config().d_model));
+  if (model.reads_embeddings()) CopyRows(residual_, Grow(embedded_, rows, model.config().d_model));
   num_samples_ = static_cast<int64_t>(samples.size());
   length_ = static_cast<int64_t>(samples[0].size());
   // The same cut whatever fits into the cache, so that caching changes no bit.
@@ -59,76 +51,100 @@ CalibrationStream::CalibrationStream(const Model& model, const Samples& samples,
     chunks_.push_back({begin, std::min(step, rows - begin), {}, false});
 }
 
-const MambaBlock& CalibrationStream::next_mixer() const {
+const Mixer& CalibrationStream::next_mixer() const {
   GHOST_CHECK(!done());
-  return *model_.layers()[static_cast<size_t>(next_layer_)]->mixer();
+  return model_.mixer(next_ordinal_);
 }
 
-void CalibrationStream::PrepareMixerInput() {
-  if (prepared_layer_ == next_layer_) return;
-  prepared_layer_ = next_layer_;
-  mixer_input_ = residual_;
-  const HybridPart* part = model_.layers()[static_cast<size_t>(next_layer_)]->hybrid();
-  if (!part) return;
-  const int64_t M = residual_.cols;
-  const View input = Grow(mixer_input_memory_, residual_.rows, M);
-  const ConstView embedded(embedded_.data(), residual_.rows, M);
-  for (const Chunk& chunk : chunks_) {
-    std::vector<AttentionSequence> sequences;
-    for (int64_t begin = 0; begin < chunk.rows; begin += length_) sequences.push_back({begin, length_});
-    ForwardShared(*part->block, part->own, residual_.Rows(chunk.begin, chunk.rows),
-                  embedded.Rows(chunk.begin, chunk.rows), sequences,
-                  scratch_.shared().Activations(*part->block, chunk.rows),
-                  input.Rows(chunk.begin, chunk.rows));
+template <class Body>
+void CalibrationStream::ForEachChunk(Body body) {
+  for (Chunk& chunk : chunks_) {
+    const SequenceBatch sequences = EqualSequences(chunk.rows, length_);
+    Pass pass{.sequences = sequences};
+    if (model_.reads_embeddings())
+      pass.embedded =
+          ConstView(embedded_.data(), residual_.rows, residual_.cols).Rows(chunk.begin, chunk.rows);
+    body(chunk, pass);
   }
-  mixer_input_ = input;
 }
 
-ConstView CalibrationStream::MixerInput(const Chunk& chunk) const {
-  return mixer_input_.Rows(chunk.begin, chunk.rows);
+void CalibrationStream::Prepare() {
+  if (prepared_) return;
+  prepared_ = true;
+  const Step& step = next_step();
+  for (; next_step_ < step.number; ++next_step_) {
+    const Step& before = model_.steps()[static_cast<size_t>(next_step_)];
+    ForEachChunk([&](const Chunk& chunk, const Pass& pass) {
+      ForwardStep(before, residual_.Rows(chunk.begin, chunk.rows), pass, workspace_);
+    });
+  }
+  input_ = residual_;
+  if (!step.input) return;
+  const View input = Grow(input_memory_, residual_.rows, residual_.cols);
+  ForEachChunk([&](const Chunk& chunk, const Pass& pass) {
+    CopyRows(StepInput(step, residual_.Rows(chunk.begin, chunk.rows), pass, workspace_),
+             input.Rows(chunk.begin, chunk.rows));
+  });
+  input_ = input;
+}
+
+ConstView CalibrationStream::Normed(const Chunk& chunk) {
+  return StepNorm(next_step(), input_.Rows(chunk.begin, chunk.rows), workspace_);
 }
 
 void CalibrationStream::Observe(LayerStatistic& statistic) {
-  const MambaBlock& block = next_mixer();
-  PrepareMixerInput();
+  const Mixer& mixer = next_mixer();
+  Prepare();
   int64_t room = max_cache_bytes_;
   for (Chunk& chunk : chunks_) {
+    const ConstView normed = Normed(chunk);
     if (!statistic.needs_scan()) {
-      passes_.ObserveInput(block, MixerInput(chunk), statistic);
+      statistic.Add({.mixer = mixer, .normed = normed});
       continue;
     }
-    room -= MixerInputBytes(block.dims, chunk.rows);
+    room -= MixerInputBytes(mixer.dims, chunk.rows);
     chunk.cached = room >= 0;
-    passes_.ObserveScan(block, MixerInput(chunk), length_, chunk.cached ? chunk.inputs : uncached_,
-                        statistic);
+    passes_.ObserveScan(mixer, normed, length_, chunk.cached ? chunk.inputs : uncached_, statistic);
   }
 }
 
 void CalibrationStream::Advance(const LayerEdit* edit) {
-  const MambaBlock& dense = next_mixer();
-  PrepareMixerInput();
-  const MambaBlock block = edit ? EditedBlock(dense, *edit) : dense;
+  const Mixer& dense = next_mixer();
+  const Step& step = next_step();
+  Prepare();
+  const Mixer mixer = edit ? EditedMixer(dense, *edit) : dense;
   const LayerMask mask = edit ? edit->mask : KeepAll(dense.dims);
   // New rows of B and C give another B' and C' than those that were observed.
   const bool reusable = !edit || edit->state_rows.empty();
-  for (Chunk& chunk : chunks_) {
+  ForEachChunk([&](Chunk& chunk, const Pass& pass) {
     const bool cached = chunk.cached && reusable;
     MixerInputs& inputs = cached ? chunk.inputs : uncached_;
-    if (!cached) passes_.FrontHalf(block, MixerInput(chunk), length_, inputs);
-    passes_.BackHalf(block, inputs, mask, keep_conv_bias_, length_, MixerInput(chunk),
-                     residual_.Rows(chunk.begin, chunk.rows));
+    const ConstView normed = Normed(chunk);
+    const View hidden = residual_.Rows(chunk.begin, chunk.rows);
+    for (const auto& part : step.parts) {
+      if (part.get() != step.mixer) {
+        part->Fill(normed, pass, workspace_);
+        part->AddOutput(hidden, workspace_);
+        continue;
+      }
+      if (!cached) passes_.FrontHalf(mixer, normed, length_, inputs);
+      passes_.BackHalf(mixer, inputs, mask, keep_conv_bias_, length_, normed, hidden);
+    }
     chunk.cached = false;
-  }
-  CheckFinite({residual_.data, static_cast<size_t>(residual_.rows * residual_.cols)}, next_layer_, "outputs");
-  ++next_layer_;
+  });
+  CheckFinite({residual_.data, static_cast<size_t>(residual_.rows * residual_.cols)}, step.layer, "outputs");
+  ++next_ordinal_;
+  next_step_ = step.number + 1;
+  prepared_ = false;
 }
 
-void CalibrationStream::Restore(int next_layer, std::span<const float> residual) {
-  GHOST_CHECK(next_layer >= 0 && next_layer <= num_layers());
+void CalibrationStream::Restore(int next_ordinal, std::span<const float> residual) {
+  GHOST_CHECK(next_ordinal >= 0 && next_ordinal <= num_mixers());
   GHOST_CHECK(static_cast<int64_t>(residual.size()) == residual_.rows * residual_.cols);
   std::ranges::copy(residual, residual_.data);
-  next_layer_ = next_layer;
-  prepared_layer_ = -1;
+  next_ordinal_ = next_ordinal;
+  next_step_ = next_ordinal == 0 ? 0 : model_.StepOfMixer(next_ordinal - 1).number + 1;
+  prepared_ = false;
 }
 
 }  // namespace ghost

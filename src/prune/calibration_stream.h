@@ -14,34 +14,34 @@
 
 namespace ghost {
 
-// The results are the same to the bit for any number of threads and any cache size.
+// Stops before every mixer, in their order; steps without a mixer are run on the way. The results are the
+// same to the bit for any number of threads and any cache size.
 class CalibrationStream {
  public:
-  // For reusing x', B', C' of an observed layer when it is run; 0 recomputes everything.
+  // For reusing x', B', C' of an observed mixer when it is run; 0 recomputes everything.
   static constexpr int64_t kDefaultCacheBytes = int64_t{2} << 30;
 
-  // Starts with the embeddings. Without samples nothing is computed, but layers can still be counted. Ids
-  // outside the vocabulary, samples of unequal length and models with a layer that has no Mamba2 mixer are
-  // errors.
+  // Starts with the embeddings. Without samples nothing is computed, but mixers can still be counted. Ids
+  // outside the vocabulary and samples of unequal length are errors.
   CalibrationStream(const Model& model, const Samples& samples, bool keep_conv_bias = false,
                     int64_t max_cache_bytes = kDefaultCacheBytes);
 
-  int next_layer() const { return next_layer_; }
-  int num_layers() const { return model_.config().num_layers(); }
-  bool done() const { return next_layer_ == num_layers(); }
-  const MambaBlock& next_mixer() const;
+  int next_ordinal() const { return next_ordinal_; }
+  int num_mixers() const { return model_.config().num_mixers(); }
+  bool done() const { return next_ordinal_ == num_mixers(); }
+  const Mixer& next_mixer() const;
   int64_t num_samples() const { return num_samples_; }
 
-  // Feeds the next mixer's chunks to a statistic. At most once per layer, before Advance.
+  // Feeds the next mixer's chunks to a statistic. At most once per mixer, before Advance.
   void Observe(LayerStatistic& statistic);
-  // Runs the next layer with an edit, or as it is if null. Error(kCorrupt) naming the layer when its output
-  // is not finite.
+  // Runs the next mixer's step with an edit, or as it is if null. Error(kCorrupt) naming the layer when its
+  // output is not finite.
   void Advance(const LayerEdit* edit);
 
-  // The output of the last layer run (or the embeddings), (samples * length, M).
+  // The residual stream after the step of the last mixer run (or the embeddings), (samples * length, M).
   ConstView residual() const { return residual_; }
-  // Continues from another run's residual stream before layer `next_layer`.
-  void Restore(int next_layer, std::span<const float> residual);
+  // Continues from another run's residual stream after mixer `next_ordinal` - 1.
+  void Restore(int next_ordinal, std::span<const float> residual);
 
  private:
   struct Chunk {
@@ -49,20 +49,26 @@ class CalibrationStream {
     MixerInputs inputs;
     bool cached = false;
   };
-  // Fills mixer_input_ with what the next mixer sees, unless that is done.
-  void PrepareMixerInput();
-  ConstView MixerInput(const Chunk& chunk) const;
+  const Step& next_step() const { return model_.StepOfMixer(next_ordinal_); }
+  // calls body(chunk, pass) for every chunk.
+  template <class Body>
+  void ForEachChunk(Body body);
+  // Runs the steps before the next mixer's, and fills input_ with what that one's norm reads, unless that is
+  // done.
+  void Prepare();
+  ConstView Normed(const Chunk& chunk);
 
   const Model& model_;
   bool keep_conv_bias_;
   int64_t max_cache_bytes_;
   int64_t length_ = 0, num_samples_ = 0;
-  int next_layer_ = 0;
-  int prepared_layer_ = -1;  // whose input is in mixer_input_
-  Buffer memory_, embedded_, mixer_input_memory_;
+  int next_ordinal_ = 0;
+  int next_step_ = 0;      // the first step that has not been run
+  bool prepared_ = false;  // input_ is that of the next mixer's step
+  Buffer memory_, embedded_, input_memory_;
   View residual_;
-  ConstView mixer_input_;  // (samples * length, M): the residual stream itself except in hybrid layers
-  Scratch scratch_;
+  ConstView input_;  // (samples * length, M): the residual stream, or what an input part makes of it
+  Workspace workspace_;
   std::vector<Chunk> chunks_;
   MixerInputs uncached_;
   MixerPasses passes_;

@@ -68,7 +68,7 @@ void LoadTensors(const std::string& file, LayerEdit& edit) {
   }
 }
 
-bool FitsLayer(const LayerOutcome& outcome, const BlockDims& dims) {
+bool FitsLayer(const LayerOutcome& outcome, const MixerDims& dims) {
   const LayerEdit& edit = outcome.edit;
   return IsMaskOf(edit.mask, dims) && outcome.scores.size() == static_cast<size_t>(dims.state_channels()) &&
          edit.state_sizes.size() == static_cast<size_t>(dims.num_groups()) &&
@@ -98,9 +98,9 @@ LayerOutcome ReadOutcome(const Json& layer, const std::string& tensors) {
 Preparation LoadPreparation(const std::string& file, const ModelConfig& config) {
   const TensorSet set = ReadSafetensors(file);
   Preparation preparation;
-  for (size_t layer = 0; layer < config.blocks.size(); ++layer) {
+  for (size_t layer = 0; layer < config.mixers.size(); ++layer) {
     const auto found = set.tensors.find(std::to_string(layer));
-    const auto channels = static_cast<size_t>(config.blocks[layer].state_channels());
+    const auto channels = static_cast<size_t>(config.mixers[layer].state_channels());
     if (found == set.tensors.end() || found->second.tensor.dtype() != DType::kF64 ||
         found->second.tensor.num_bytes() != channels * sizeof(double)) {
       Damaged(file, "layer " + std::to_string(layer) + " does not fit the model");
@@ -244,7 +244,7 @@ Journal::Progress Journal::Load(const ModelConfig& config, int64_t residual_floa
     for (const Json& layer : index["layers"]) {
       const size_t number = progress.layers.size();
       LayerOutcome outcome = ReadOutcome(layer, File(NameOf("layer", number)));
-      if (number >= config.blocks.size() || !FitsLayer(outcome, config.blocks[number]))
+      if (number >= config.mixers.size() || !FitsLayer(outcome, config.mixers[number]))
         Damaged(File(kIndex), "layer " + std::to_string(number) + " does not fit the model");
       progress.layers.push_back(std::move(outcome));
     }

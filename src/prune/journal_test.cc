@@ -148,7 +148,7 @@ TEST_F(JournalTest, RowsOfAnotherShapeAreRefused) {
 }
 
 TEST_F(JournalTest, KeepsThePreparation) {
-  const Preparation preparation(kConfig.blocks.size(), Outcome(0.1).scores);
+  const Preparation preparation(kConfig.mixers.size(), Outcome(0.1).scores);
   Journal journal = Make();
   journal.Save(preparation, {Outcome(1)}, {});
   journal.Save(preparation, {Outcome(1), Outcome(2)}, {});
@@ -212,7 +212,7 @@ TEST_F(JournalTest, AnotherRunAndDamageAreRefused) {
   now_ = 3600;
   LayerOutcome outcome = Outcome(1);
   outcome.edit.tensors["a"] = MakeTensor(Shape{2}, kResidual);
-  journal.Save(Preparation(kConfig.blocks.size(), outcome.scores), {outcome}, kStream);
+  journal.Save(Preparation(kConfig.mixers.size(), outcome.scores), {outcome}, kStream);
   EXPECT_THROW(Make("random").Load(kConfig, 2), Error);
   EXPECT_THROW(Make().Load(kConfig, 3), Error);
   const Json good = LoadJson(path_ + "/journal.json");

@@ -29,17 +29,17 @@ struct LayerEdit {
   }
 };
 
-// One edit per mixer.
+// One edit per mixer, by ordinal.
 struct ModelEdit {
-  std::vector<LayerEdit> layers;
+  std::vector<LayerEdit> mixers;
 
   ModelEdit() = default;
   ModelEdit(const StateMask& mask) {  // NOLINT: a mask is an edit that drops channels and nothing else
-    for (const LayerMask& layer : mask.layers) layers.emplace_back(layer);
+    for (const LayerMask& one : mask.mixers) mixers.emplace_back(one);
   }
   StateMask mask() const {
     StateMask kept;
-    for (const LayerEdit& layer : layers) kept.layers.push_back(layer.mask);
+    for (const LayerEdit& one : mixers) kept.mixers.push_back(one.mask);
     return kept;
   }
 };

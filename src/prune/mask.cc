@@ -43,17 +43,17 @@ std::vector<int> LayerMask::Channels(std::span<const int> group_begin) const {
 
 int64_t NumKept(const StateMask& mask) {
   int64_t kept = 0;
-  for (const LayerMask& layer : mask.layers) kept += layer.num_kept();
+  for (const LayerMask& layer : mask.mixers) kept += layer.num_kept();
   return kept;
 }
 
 double DroppedShare(const StateMask& mask, const ModelConfig& config) {
   int64_t all = 0;
-  for (const BlockDims& dims : config.blocks) all += dims.state_channels();
+  for (const MixerDims& dims : config.mixers) all += dims.state_channels();
   return all == 0 ? 0.0 : static_cast<double>(all - NumKept(mask)) / static_cast<double>(all);
 }
 
-bool IsMaskOf(const LayerMask& mask, const BlockDims& dims) {
+bool IsMaskOf(const LayerMask& mask, const MixerDims& dims) {
   if (static_cast<int>(mask.kept.size()) != dims.num_groups()) return false;
   for (size_t g = 0; g < mask.kept.size(); ++g) {
     int last = -1;
@@ -65,7 +65,7 @@ bool IsMaskOf(const LayerMask& mask, const BlockDims& dims) {
   return true;
 }
 
-LayerMask KeepAll(const BlockDims& dims) {
+LayerMask KeepAll(const MixerDims& dims) {
   LayerMask mask;
   for (int g = 0; g < dims.num_groups(); ++g) {
     mask.kept.emplace_back(static_cast<size_t>(dims.group_size(g)));
@@ -93,7 +93,7 @@ int NumPruned(const SelectionRule& rule, int pool_size) {
   return std::max(0, pool_size - kept);
 }
 
-LayerMask SelectStates(std::span<const double> scores, const BlockDims& dims, const SelectionRule& rule,
+LayerMask SelectStates(std::span<const double> scores, const MixerDims& dims, const SelectionRule& rule,
                        int layer) {
   GHOST_CHECK(static_cast<int>(scores.size()) == dims.state_channels());
   for (size_t i = 0; i < scores.size(); ++i) {
@@ -107,15 +107,15 @@ LayerMask SelectStates(std::span<const double> scores, const BlockDims& dims, co
   if (rule.pool == PoolScope::kLayer) {
     DropLowest(scores, 0, dims.state_channels(), rule, dropped);
   } else {
-    for (size_t g = 0; g + 1 < dims.group_begin.size(); ++g) {
-      DropLowest(scores, dims.group_begin[g], dims.group_begin[g + 1], rule, dropped);
+    for (size_t g = 0; g + 1 < dims.state_begin.size(); ++g) {
+      DropLowest(scores, dims.state_begin[g], dims.state_begin[g + 1], rule, dropped);
     }
   }
   LayerMask mask;
-  for (size_t g = 0; g + 1 < dims.group_begin.size(); ++g) {
+  for (size_t g = 0; g + 1 < dims.state_begin.size(); ++g) {
     mask.kept.emplace_back();
-    for (int c = dims.group_begin[g]; c < dims.group_begin[g + 1]; ++c) {
-      if (!dropped[static_cast<size_t>(c)]) mask.kept.back().push_back(c - dims.group_begin[g]);
+    for (int c = dims.state_begin[g]; c < dims.state_begin[g + 1]; ++c) {
+      if (!dropped[static_cast<size_t>(c)]) mask.kept.back().push_back(c - dims.state_begin[g]);
     }
   }
   return mask;

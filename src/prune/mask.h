@@ -19,17 +19,17 @@ struct LayerMask {
   std::vector<int> Channels(std::span<const int> group_begin) const;
 };
 
-// One entry per layer of the model.
+// One entry per mixer of the model, by ordinal.
 struct StateMask {
-  std::vector<LayerMask> layers;
+  std::vector<LayerMask> mixers;
 };
 
-LayerMask KeepAll(const BlockDims& dims);
+LayerMask KeepAll(const MixerDims& dims);
 // State channels of all layers that a mask keeps, and the share of the model's that it drops.
 int64_t NumKept(const StateMask& mask);
 double DroppedShare(const StateMask& mask, const ModelConfig& config);
 // Whether a mask has the groups of a layer, and in each ascending indices inside the group.
-bool IsMaskOf(const LayerMask& mask, const BlockDims& dims);
+bool IsMaskOf(const LayerMask& mask, const MixerDims& dims);
 
 // Among which channels the lowest scores are dropped.
 enum class PoolScope {
@@ -52,7 +52,7 @@ int NumPruned(const SelectionRule& rule, int pool_size);
 // Drops exactly NumPruned of the lowest scores of each pool; ties go by lower index first, -0 equals 0, NaN
 // is an Error(kCorrupt) naming layer and channel. `scores` has one value per channel in the order of
 // group_begin. Kappa 0 keeps all.
-LayerMask SelectStates(std::span<const double> scores, const BlockDims& dims, const SelectionRule& rule,
+LayerMask SelectStates(std::span<const double> scores, const MixerDims& dims, const SelectionRule& rule,
                        int layer);
 
 }  // namespace ghost

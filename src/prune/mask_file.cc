@@ -18,7 +18,7 @@ namespace {
 }
 
 // The groups' scores one after the other; zeros when there are none.
-std::vector<double> JoinScores(const Json& entry, const BlockDims& dims) {
+std::vector<double> JoinScores(const Json& entry, const MixerDims& dims) {
   std::vector<double> scores;
   if (!entry.contains("scores")) return std::vector<double>(static_cast<size_t>(dims.state_channels()), 0.0);
   for (const Json& group : entry["scores"]) {
@@ -28,20 +28,20 @@ std::vector<double> JoinScores(const Json& entry, const BlockDims& dims) {
   return scores;
 }
 
-LayerOutcome ReadLayer(const std::string& path, const Json& entry, size_t layer, const BlockDims& dims) {
+LayerOutcome ReadMixer(const std::string& path, const Json& entry, size_t mixer, const MixerDims& dims) {
   LayerOutcome outcome;
-  if (entry.at("layer").get<size_t>() != layer)
-    Misfit(path, layer, "layer " + std::to_string(layer), entry["layer"].dump());
+  if (entry.at("layer").get<int>() != dims.layer)
+    Misfit(path, mixer, "layer " + std::to_string(dims.layer), entry["layer"].dump());
   outcome.edit = LayerEdit(LayerMask{entry.at("kept").get<std::vector<std::vector<int>>>()});
   const LayerMask& mask = outcome.edit.mask;
   if (!IsMaskOf(mask, dims)) {
-    Misfit(path, layer,
+    Misfit(path, mixer,
            std::to_string(dims.num_groups()) + " groups of ascending indices, each below the group's size",
            std::to_string(mask.kept.size()) + " groups, or indices out of order or range");
   }
   outcome.scores = JoinScores(entry, dims);
   if (outcome.scores.size() != static_cast<size_t>(dims.state_channels())) {
-    Misfit(path, layer, std::to_string(dims.state_channels()) + " scores",
+    Misfit(path, mixer, std::to_string(dims.state_channels()) + " scores",
            std::to_string(outcome.scores.size()));
   }
   return outcome;
@@ -51,7 +51,7 @@ LayerOutcome ReadLayer(const std::string& path, const Json& entry, size_t layer,
 
 std::vector<LayerOutcome> LoadMask(const std::string& path, const ModelConfig& config) {
   const Json document = LoadJson(path);
-  const size_t count = config.blocks.size();
+  const size_t count = config.mixers.size();
   if (!document.is_object() || !document.contains("layers") || !document["layers"].is_array()) {
     throw Error(ErrorKind::kCorrupt, "not a mask",
                 {.file = path, .expected = "an object with a list `layers`"});
@@ -63,15 +63,15 @@ std::vector<LayerOutcome> LoadMask(const std::string& path, const ModelConfig& c
                  .expected = std::to_string(count) + " layers",
                  .actual = std::to_string(document["layers"].size())});
   }
-  std::vector<LayerOutcome> layers;
-  for (size_t layer = 0; layer < count; ++layer) {
+  std::vector<LayerOutcome> mixers;
+  for (size_t mixer = 0; mixer < count; ++mixer) {
     try {
-      layers.push_back(ReadLayer(path, document["layers"][layer], layer, config.blocks[layer]));
+      mixers.push_back(ReadMixer(path, document["layers"][mixer], mixer, config.mixers[mixer]));
     } catch (const Json::exception& e) {
-      Misfit(path, layer, "{\"layer\": j, \"kept\": [[...], ...]}", e.what());
+      Misfit(path, mixer, "{\"layer\": j, \"kept\": [[...], ...]}", e.what());
     }
   }
-  return layers;
+  return mixers;
 }
 
 }  // namespace ghost

@@ -13,7 +13,7 @@ namespace {
 // Two groups of four channels, in as many layers as the tiny model has.
 std::string MaskText(const ModelConfig& config, const std::string& first) {
   std::string layers = first;
-  for (size_t j = 1; j < config.blocks.size(); ++j)
+  for (size_t j = 1; j < config.mixers.size(); ++j)
     layers += ", {\"layer\": " + std::to_string(j) + ", \"kept\": [[1], [0, 3]]}";
   return "{\"layers\": [" + layers + "]}";
 }
@@ -24,7 +24,7 @@ TEST(MaskFile, ReadsKeptChannelsAndScores) {
   const std::string text =
       MaskText(config, R"({"layer": 0, "kept": [[0, 2], []], "scores": [[4, 1, 3, 2], [0.5, 0, 0, 0]]})");
   const std::vector<LayerOutcome> layers = LoadMask(dir.Write("m.json", text), config);
-  ASSERT_EQ(layers.size(), config.blocks.size());
+  ASSERT_EQ(layers.size(), config.mixers.size());
   EXPECT_THAT(layers[0].edit.mask.kept, testing::ElementsAre(testing::ElementsAre(0, 2), testing::IsEmpty()));
   EXPECT_THAT(layers[0].scores, testing::ElementsAre(4, 1, 3, 2, 0.5, 0, 0, 0));
   EXPECT_THAT(layers[1].scores, testing::Each(0.0));

@@ -9,16 +9,16 @@
 namespace ghost {
 namespace {
 
-BlockDims Dims(int groups, int state_dim) {
-  BlockDims dims;
+MixerDims Dims(int groups, int state_dim) {
+  MixerDims dims;
   dims.num_heads = groups;
   dims.head_dim = 1;
-  dims.group_begin = UniformGroups(groups, state_dim);
+  dims.SetGroups(UniformGroups(groups, state_dim));
   return dims;
 }
 
 TEST(Mask, CountsAreExactForEverySparsity) {
-  const BlockDims dims = Dims(1, 128);
+  const MixerDims dims = Dims(1, 128);
   std::vector<double> scores;
   for (int i = 0; i < 128; ++i) scores.push_back((i * 37) % 128);
   const std::pair<double, int> table[] = {{0.0, 0},  {0.1, 12},  {0.3, 38}, {0.5, 64},
@@ -41,7 +41,7 @@ TEST(Mask, PoolingLetsOneGroupKeepAll) {
   const LayerMask pooled = SelectStates(scores, Dims(2, 4), {.sparsity = 0.5}, 0);
   EXPECT_TRUE(pooled.kept[0].empty());
   EXPECT_EQ(pooled.kept[1], (std::vector<int>{0, 1, 2, 3}));
-  EXPECT_EQ(pooled.Channels(Dims(2, 4).group_begin), (std::vector<int>{4, 5, 6, 7}));
+  EXPECT_EQ(pooled.Channels(Dims(2, 4).state_begin), (std::vector<int>{4, 5, 6, 7}));
   const LayerMask each = SelectStates(scores, Dims(2, 4), {.sparsity = 0.5, .pool = PoolScope::kGroup}, 0);
   EXPECT_EQ(each.kept[0], (std::vector<int>{2, 3}));
   EXPECT_EQ(each.kept[1], (std::vector<int>{2, 3}));

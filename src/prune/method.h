@@ -33,11 +33,11 @@ struct PrepareInput {
 
 // What a decision may look at.
 struct DecisionInput {
-  const MambaBlock& block;
+  const Mixer& mixer;
   const LayerStatistic* statistic = nullptr;  // what make_statistic made, fed with the layer; or null
   std::span<const double> prepared = {};      // this mixer's part of the preparation
   SelectionRule selection;
-  int layer = 0;
+  int ordinal = 0;      // of the mixer
   int64_t samples = 0;  // that the statistic has seen
   uint64_t seed = 0;
 };
@@ -47,7 +47,7 @@ struct Method {
   std::string_view help;  // what is dropped, by what; for help texts and docs/cli.md
   LayerOutcome (*decide)(const DecisionInput& in);
   // What is measured in each layer; null: nothing, and no data pass through the layers.
-  std::unique_ptr<LayerStatistic> (*make_statistic)(const BlockDims& dims) = nullptr;
+  std::unique_ptr<LayerStatistic> (*make_statistic)(const MixerDims& dims) = nullptr;
   // What is computed once from the dense model; null: nothing.
   Preparation (*prepare)(const PrepareInput& in) = nullptr;
 

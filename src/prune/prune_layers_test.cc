@@ -6,7 +6,7 @@
 #include <filesystem>
 
 #include "base/error.h"
-#include "model/random_model.h"
+#include "checkpoint/random_model.h"
 #include "tests/support/every_method.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/tiny_config.h"
@@ -71,11 +71,11 @@ TEST_P(PruneLayersTest, StoppedAfterEveryLayerEndsTheSame) {
     const std::vector<LayerOutcome> expected = PruneLayers(whole, nullptr, {}, {});
     for (const Snapshots when : {Snapshots::kAlways, Snapshots::kNotYet, Snapshots::kTooLarge}) {
       prepared_ = snapshots_ = 0;
-      for (int layer = 1; layer < model_.config().num_layers(); ++layer) {
+      for (int layer = 1; layer < model_.config().num_mixers(); ++layer) {
         SequentialPruner pruner = MakePruner(one_shot);
         Journal journal = MakeJournal(when);
         EXPECT_THROW(Run(pruner, journal, when, layer), Stop);
-        EXPECT_EQ(pruner.next_layer(), layer);
+        EXPECT_EQ(pruner.next_mixer(), layer);
       }
       SequentialPruner last = MakePruner(one_shot);
       Journal journal = MakeJournal(when);
@@ -87,7 +87,7 @@ TEST_P(PruneLayersTest, StoppedAfterEveryLayerEndsTheSame) {
       SequentialPruner idle = MakePruner(one_shot);
       Journal full = MakeJournal(when);
       ExpectSame(Run(idle, full, when, -1), expected);
-      EXPECT_EQ(idle.next_layer(), 0);
+      EXPECT_EQ(idle.next_mixer(), 0);
       full.Remove();
     }
   }

@@ -13,8 +13,8 @@ const Samples kNoSamples;
 
 // Types that cannot take single new weights.
 void CheckEditable(const Model& model) {
-  for (const BlockWeights& block : model.weights().blocks) {
-    if (block.in_proj.dtype() != DType::kQ8_0) continue;
+  for (const MixerWeights& mixer : model.weights().mixers) {
+    if (mixer.in_proj.dtype() != DType::kQ8_0) continue;
     throw Error(
         ErrorKind::kUnsupported, "this method changes weights, and Q8_0 weights are never quantised again",
         {.actual = "Q8_0 input projections", .hint = "prune the original, or convert it to f32 first"});
@@ -47,18 +47,18 @@ void SequentialPruner::Prepare(const std::function<void(int64_t done, int64_t to
 
 LayerOutcome SequentialPruner::Step() {
   Prepare();
-  DecisionInput in{.block = stream_.next_mixer(),
+  DecisionInput in{.mixer = stream_.next_mixer(),
                    .selection = rule_.selection,
-                   .layer = next_layer(),
+                   .ordinal = next_mixer(),
                    .samples = stream_.num_samples(),
                    .seed = rule_.seed};
   std::unique_ptr<LayerStatistic> statistic;
   if (rule_.method->make_statistic) {
-    statistic = rule_.method->make_statistic(in.block.dims);
+    statistic = rule_.method->make_statistic(in.mixer.dims);
     stream_.Observe(*statistic);
     in.statistic = statistic.get();
   }
-  if (!preparation_.empty()) in.prepared = preparation_.at(static_cast<size_t>(in.layer));
+  if (!preparation_.empty()) in.prepared = preparation_.at(static_cast<size_t>(in.ordinal));
   LayerOutcome outcome = rule_.method->decide(in);
   Replay(outcome.edit);
   return outcome;
@@ -67,7 +67,7 @@ LayerOutcome SequentialPruner::Step() {
 void SequentialPruner::Replay(const LayerEdit& edit) { stream_.Advance(rule_.one_shot ? nullptr : &edit); }
 
 void SequentialPruner::Restore(Preparation preparation) {
-  GHOST_CHECK(preparation.size() == static_cast<size_t>(num_layers()));
+  GHOST_CHECK(preparation.size() == static_cast<size_t>(num_mixers()));
   preparation_ = std::move(preparation);
 }
 
@@ -81,7 +81,7 @@ std::vector<LayerSaliency> ScoreDense(const Model& model, const Samples& samples
     stream.Observe(energies);
     stream.Advance(nullptr);
     saliencies.push_back(energies.sums());
-    if (progress) progress(stream.next_layer(), stream.num_layers());
+    if (progress) progress(stream.next_ordinal(), stream.num_mixers());
   }
   return saliencies;
 }

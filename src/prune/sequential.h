@@ -30,8 +30,8 @@ class SequentialPruner {
   // pruner.
   SequentialPruner(const Model& model, const Samples& samples, const PruneRule& rule);
 
-  int next_layer() const { return stream_.next_layer(); }
-  int num_layers() const { return stream_.num_layers(); }
+  int next_mixer() const { return stream_.next_ordinal(); }
+  int num_mixers() const { return stream_.num_mixers(); }
   bool done() const { return stream_.done(); }
 
   // What the method needs of the dense model; no work for those that need nothing, or when it is there
@@ -46,9 +46,9 @@ class SequentialPruner {
 
   // The output of the last layer done (or the embeddings), (samples * length, M).
   ConstView residual() const { return stream_.residual(); }
-  // Continues from another run: its preparation, and its residual stream before layer `next_layer`.
+  // Continues from another run: its preparation, and its residual stream before mixer `next_mixer`.
   void Restore(Preparation preparation);
-  void Restore(int next_layer, std::span<const float> residual) { stream_.Restore(next_layer, residual); }
+  void Restore(int next_mixer, std::span<const float> residual) { stream_.Restore(next_mixer, residual); }
 
  private:
   const Model& model_;

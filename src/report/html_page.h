@@ -10,7 +10,7 @@ namespace ghost {
 struct HtmlTable {
   std::vector<std::string> columns;
   std::vector<std::vector<std::string>> rows;  // as many cells as columns
-  size_t text_columns = 1;                     // the first so many are texts; the rest are numbers, right-aligned
+  size_t text_columns = 1;  // the first so many are texts; the rest are numbers, right-aligned
 };
 
 // Texts are escaped. The same calls give the same bytes.

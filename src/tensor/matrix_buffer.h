@@ -1,6 +1,8 @@
 // Matrices in reusable buffers.
 #pragma once
 
+#include <algorithm>
+
 #include "tensor/buffer.h"
 #include "tensor/view.h"
 
@@ -11,6 +13,11 @@ namespace ghost {
 inline View Grow(Buffer& buffer, int64_t rows, int64_t cols) {
   if (buffer.size() < rows * cols) buffer = Buffer(rows * cols);
   return View(buffer.data(), rows, cols);
+}
+
+// Every element becomes 0.
+inline void ZeroRows(View view) {
+  for (int64_t row = 0; row < view.rows; ++row) std::fill_n(view.Row(row), view.cols, 0.0f);
 }
 
 }  // namespace ghost

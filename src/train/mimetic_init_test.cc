@@ -26,9 +26,9 @@ struct Mimetic {
 TEST(MimeticInit, ChangesEverySecondHeadOnly) {
   const ModelConfig config = TrainingShape("tiny-g4", 512);
   const Mimetic m(config);
-  const BlockDims& dims = config.blocks[0];
-  for (size_t layer = 0; layer < config.blocks.size(); ++layer) {
-    const BlockGradients &now = m.views.blocks[layer], &before = m.before.blocks[layer];
+  const MixerDims& dims = config.mixers[0];
+  for (size_t layer = 0; layer < config.mixers.size(); ++layer) {
+    const MixerGradients &now = m.views.mixers[layer], &before = m.before.mixers[layer];
     for (int h = 0; h < dims.num_heads; ++h) {
       if (h % 2 == 1) {
         EXPECT_EQ(now.a_log.data[h], before.a_log.data[h]);
@@ -49,8 +49,8 @@ TEST(MimeticInit, ChangesEverySecondHeadOnly) {
 TEST(MimeticInit, CSeesAtOnceWhatBSeesOneTokenLater) {
   const ModelConfig config = TrainingShape("tiny-128", 512);
   const Mimetic m(config);
-  const BlockDims& dims = config.blocks[1];
-  const BlockGradients& block = m.views.blocks[1];
+  const MixerDims& dims = config.mixers[1];
+  const MixerGradients& block = m.views.mixers[1];
   const int64_t R = dims.d_inner(), GN = dims.state_channels(), W = dims.conv_width;
   for (int64_t n = 0; n < GN; ++n) {
     const float *b = block.conv.Row(R + n), *c = block.conv.Row(R + GN + n);

@@ -6,7 +6,7 @@
 
 #include "base/check.h"
 #include "base/rng.h"
-#include "model/random_model.h"
+#include "checkpoint/random_model.h"
 
 namespace ghost {
 namespace {
@@ -63,7 +63,7 @@ ParameterLayout MakeParameterLayout(const ModelConfig& config) {
   ModelWeights none(config);
   ForEachTensor(none, config, [&](Tensor&, const TensorRow& row) {
     const int64_t count = row.shape.NumElements();
-    layout.rows.push_back({row.name, row.shape, layout.size, count, row.shape.rank() >= 2});
+    layout.rows.push_back({row.names.name, row.shape, layout.size, count, row.shape.rank() >= 2});
     layout.size += (count + kLine - 1) / kLine * kLine;
   });
   return layout;
@@ -83,8 +83,7 @@ ModelWeights ViewWeights(const ParameterLayout& layout, const ModelConfig& confi
 }
 
 ModelGradients ViewGradients(const ParameterLayout& layout, const ModelConfig& config, float* memory) {
-  ModelGradients gradients;
-  gradients.blocks.resize(static_cast<size_t>(config.num_layers()));
+  ModelGradients gradients(config);
   size_t next = 0;
   ForEachTensor(gradients, config, [&](View& slot, const TensorRow& row) {
     const int64_t rows = row.shape.rank() == 1 ? 1 : row.shape[0];
@@ -108,13 +107,15 @@ void InitializeParameters(const ParameterLayout& layout, const ModelConfig& conf
                           float* memory) {
   InitFacts facts;
   facts.residual = 1.0 / std::sqrt(static_cast<double>(config.num_layers()));
-  const double conv_bound = 1.0 / std::sqrt(static_cast<double>(config.blocks.front().conv_width));
+  // The fan-in of a convolution's bias is that of its weights, which precede it in the table.
+  int64_t conv_width = 1;
   uint64_t number = 0;
   for (const ParameterRow& row : layout.rows) {
     Rng rng(seed * 0x9e3779b97f4a7c15u + number++);
-    const bool conv_bias = row.name.ends_with("conv1d.bias");  // its fan-in is that of the weights
-    const int64_t fan_in = row.shape[row.shape.rank() - 1];
-    facts.bound = conv_bias ? conv_bound : 1.0 / std::sqrt(static_cast<double>(fan_in));
+    const int64_t last = row.shape[row.shape.rank() - 1];
+    if (row.name.ends_with("conv1d.weight")) conv_width = last;
+    const int64_t fan_in = row.name.ends_with("conv1d.bias") ? conv_width : last;
+    facts.bound = 1.0 / std::sqrt(static_cast<double>(fan_in));
     const Draw draw = RuleFor(row.name);
     for (int64_t i = 0; i < row.count; ++i) memory[row.offset + i] = static_cast<float>(draw(rng, facts));
   }

@@ -88,8 +88,8 @@ TEST(Parameters, InitialValuesLieWhereMamba2PutsThem) {
 
 TEST(Parameters, NamedShapes) {
   EXPECT_EQ(CountParameters(TrainingShape("tiny", 4096)), 4772288);
-  EXPECT_EQ(TrainingShape("tiny-g4", 4096).blocks[0].num_groups(), 4);
-  EXPECT_EQ(TrainingShape("tiny-128", 512).blocks[0].num_heads, 4);
+  EXPECT_EQ(TrainingShape("tiny-g4", 4096).mixers[0].num_groups(), 4);
+  EXPECT_EQ(TrainingShape("tiny-128", 512).mixers[0].num_heads, 4);
   EXPECT_FALSE(IsTrainingShape("huge"));
 }
 

@@ -1,6 +1,7 @@
 #include "train/shapes.h"
 
 #include "base/error.h"
+#include "checkpoint/families/mamba2.h"
 
 namespace ghost {
 namespace {
@@ -34,18 +35,13 @@ bool IsTrainingShape(std::string_view name) {
 ModelConfig TrainingShape(std::string_view name, int vocab_size) {
   for (const NamedShape& shape : kShapes) {
     if (shape.name != name) continue;
-    ModelConfig config;
-    config.family = Family::kMamba2;
-    config.d_model = shape.d_model;
-    config.vocab_size = config.token_count = vocab_size;
-    BlockDims dims;
+    MixerDims dims;
     dims.d_model = shape.d_model;
     dims.head_dim = 64;
     dims.num_heads = 2 * shape.d_model / dims.head_dim;
     dims.conv_width = 4;
-    dims.group_begin = UniformGroups(shape.groups, 128);
-    config.blocks.assign(static_cast<size_t>(shape.layers), dims);
-    return config;
+    dims.SetGroups(UniformGroups(shape.groups, 128));
+    return MakeMamba2(dims, shape.layers, vocab_size);
   }
   std::string known;
   for (const std::string& known_name : TrainingShapeNames())

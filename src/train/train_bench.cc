@@ -13,7 +13,7 @@ namespace {
 // and head: the usual estimate, whatever a kernel really computes.
 double FlopsPerToken(const ModelConfig& config) {
   double macs = static_cast<double>(config.vocab_size) * config.d_model;
-  for (const BlockDims& dims : config.blocks) {
+  for (const MixerDims& dims : config.mixers) {
     macs += static_cast<double>(dims.in_proj_rows()) * dims.d_model;
     macs += static_cast<double>(dims.d_inner()) * dims.d_model;
     macs += 2.0 * static_cast<double>(dims.state_floats());  // input and output of the state

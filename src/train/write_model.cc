@@ -8,9 +8,10 @@
 
 #include "base/atomic_directory.h"
 #include "base/file.h"
+#include "checkpoint/checkpoint_files.h"
+#include "checkpoint/convert_tensor.h"
+#include "checkpoint/family.h"
 #include "io/safetensors.h"
-#include "model/checkpoint_files.h"
-#include "model/convert_tensor.h"
 
 namespace ghost {
 namespace {
@@ -64,7 +65,7 @@ std::vector<LossPoint> ThinLossCurve(const std::vector<double>& losses, size_t p
 }
 
 std::string MakeTrainingCard(const TrainingCardFacts& f) {
-  const BlockDims& dims = f.config.blocks.front();
+  const MixerDims& dims = f.config.mixers.front();
   return fmt::format(
       "---\nlibrary_name: transformers\npipeline_tag: text-generation\n---\n\n"
       "# A small Mamba2 language model\n\n"
@@ -86,7 +87,8 @@ void WriteTrainedModel(const Trainer& trainer, const TrainedOutput& output) {
   AtomicDirectory directory(output.path, output.force);
   std::map<std::string, Tensor> tensors;
   ForEachTensor(model.weights(), model.config(), [&](const Tensor& tensor, const TensorRow& row) {
-    tensors[row.name] = row.is_matrix ? ConvertTensor(tensor, output.dtype, row.name) : tensor;
+    const std::string& name = row.names.name;
+    tensors[name] = row.is_matrix ? ConvertTensor(tensor, output.dtype, name) : tensor;
   });
   SaveSafetensors(directory.path() + "/model.safetensors", tensors, {{"format", "pt"}});
   OrderedJson config = MakeHuggingFaceConfig(model.config());

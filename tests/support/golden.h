@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "checkpoint/load.h"
 #include "io/safetensors.h"
-#include "model/model.h"
 #include "model/runner.h"
 
 namespace ghost {

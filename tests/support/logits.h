@@ -10,7 +10,7 @@ namespace ghost {
 
 struct PassResult {
   std::vector<float> logits;               // (L, V)
-  std::vector<std::vector<float>> states;  // per layer, (H, P, N_g)
+  std::vector<std::vector<float>> states;  // per mixer, (H, P, N_g)
 };
 
 inline PassResult RunPass(const Model& model, std::span<const int32_t> tokens) {
@@ -21,8 +21,8 @@ inline PassResult RunPass(const Model& model, std::span<const int32_t> tokens) {
   PassResult result;
   for (int64_t r = 0; r < rows.rows; ++r)
     result.logits.insert(result.logits.end(), rows.Row(r), rows.Row(r) + rows.cols);
-  for (int layer = 0; layer < model.config().num_layers(); ++layer) {
-    result.states.push_back(state.ExportSsmState(model.config().blocks[static_cast<size_t>(layer)], layer));
+  for (int mixer = 0; mixer < model.config().num_mixers(); ++mixer) {
+    result.states.push_back(state.ExportSsmState(model.config().mixers[static_cast<size_t>(mixer)], mixer));
   }
   return result;
 }

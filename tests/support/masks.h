@@ -11,7 +11,7 @@ namespace ghost {
 inline StateMask UnevenMask(const ModelConfig& config, uint64_t seed, bool empty_group = false) {
   Rng rng(seed);
   StateMask mask;
-  for (const BlockDims& dims : config.blocks) {
+  for (const MixerDims& dims : config.mixers) {
     LayerMask layer;
     for (int g = 0; g < dims.num_groups(); ++g) {
       layer.kept.emplace_back();
@@ -20,23 +20,23 @@ inline StateMask UnevenMask(const ModelConfig& config, uint64_t seed, bool empty
         if (rng.Uniform(0.0, 1.0) < share) layer.kept.back().push_back(i);
       }
     }
-    mask.layers.push_back(layer);
+    mask.mixers.push_back(layer);
   }
-  if (empty_group) mask.layers.back().kept.back().clear();
+  if (empty_group) mask.mixers.back().kept.back().clear();
   return mask;
 }
 
 // Keeps `keep` channels of every group, not always the same ones.
 inline StateMask EvenMask(const ModelConfig& config, int keep) {
   StateMask mask;
-  for (size_t j = 0; j < config.blocks.size(); ++j) {
+  for (size_t j = 0; j < config.mixers.size(); ++j) {
     LayerMask layer;
-    for (int g = 0; g < config.blocks[j].num_groups(); ++g) {
-      const int N = config.blocks[j].group_size(g), offset = static_cast<int>(j) + g;
+    for (int g = 0; g < config.mixers[j].num_groups(); ++g) {
+      const int N = config.mixers[j].group_size(g), offset = static_cast<int>(j) + g;
       layer.kept.emplace_back();
       for (int i = 0; i < keep; ++i) layer.kept.back().push_back((i * N + offset % (N / keep)) / keep);
     }
-    mask.layers.push_back(layer);
+    mask.mixers.push_back(layer);
   }
   return mask;
 }

@@ -8,7 +8,7 @@
 #include "kernels/conv/conv1d_backward_ref.h"
 #include "kernels/norm/norm_backward_ref.h"
 #include "kernels/scan/ssm_scan_backward_ref.h"
-#include "model/mamba_layer.h"
+#include "model/step.h"
 
 namespace ghost {
 
@@ -86,7 +86,7 @@ inline DoubleMatrix ReferenceNorm(ConstDoubleView x, const std::vector<double>& 
 }
 
 struct ReferenceBlock {
-  BlockDims dims;
+  MixerDims dims;
   double eps = 1e-5;
   int norm_groups = 1;
   double dt_min = 0, dt_max = INFINITY;
@@ -101,12 +101,19 @@ struct ReferenceBlock {
     std::vector<double> norm, in_proj_bias, conv_taps, conv_bias, dt_bias, a, d, gate_norm, out_proj_bias;
   };
 
-  explicit ReferenceBlock(const MambaBlock& b)
-      : dims(b.dims), eps(b.eps), norm_groups(b.norm_groups), dt_min(b.dt_min), dt_max(b.dt_max) {
+  // A step with a mixer alone.
+  explicit ReferenceBlock(const Step& step) : ReferenceBlock(step.mixer->mixer(), step.norm, step.eps) {}
+
+  ReferenceBlock(const Mixer& b, const std::vector<float>& norm_weight, double norm_eps)
+      : dims(b.dims),
+        eps(norm_eps),
+        norm_groups(b.dims.norm_groups()),
+        dt_min(b.dims.dt_min),
+        dt_max(b.dims.dt_max) {
     in_proj = ToDoubles(b.in_proj);
     out_proj = ToDoubles(b.out_proj);
     const auto widen = [](const std::vector<float>& v) { return std::vector<double>(v.begin(), v.end()); };
-    norm = widen(b.norm), in_proj_bias = widen(b.in_proj_bias), conv_taps = widen(b.conv_taps);
+    norm = widen(norm_weight), in_proj_bias = widen(b.in_proj_bias), conv_taps = widen(b.conv_taps);
     conv_bias = widen(b.conv_bias), dt_bias = widen(b.dt_bias), a = widen(b.a), d = widen(b.d);
     gate_norm = widen(b.gate_norm), out_proj_bias = widen(b.out_proj_bias);
   }
@@ -114,7 +121,7 @@ struct ReferenceBlock {
   ScanProblemRef<double> Scan(const Activations& act) const {
     const int64_t R = dims.d_inner(), GN = dims.state_channels();
     const ConstDoubleView xbc = act.xbc.view();
-    return {dims.num_heads,       dims.head_dim, dims.group_begin, xbc.Cols(0, R), xbc.Cols(R, GN),
+    return {dims.num_heads,       dims.head_dim, dims.state_begin, xbc.Cols(0, R), xbc.Cols(R, GN),
             xbc.Cols(R + GN, GN), act.dt.view(), a.data(),         d.data()};
   }
 
@@ -210,7 +217,7 @@ struct ReferenceBlock {
           double sum = d[static_cast<size_t>(h)] * scan.x.Row(t)[h * P + p];
           for (int n = 0; n < N; ++n) {
             sum += states[static_cast<size_t>(((t + 1) * N + n) * P + p)] *
-                   scan.c.Row(t)[dims.group_begin[static_cast<size_t>(g)] + n];
+                   scan.c.Row(t)[dims.state_begin[static_cast<size_t>(g)] + n];
           }
           act.y.At(t, h * P + p) = sum;
         }

@@ -29,7 +29,7 @@ struct ReferenceModel {
     embedding = ToDoubles(model.weights().embedding);
     if (!tied) head = ToDoubles(model.weights().head);
     final_norm.assign(model.final_norm().begin(), model.final_norm().end());
-    for (const auto& layer : model.layers()) blocks.emplace_back(*layer->mixer());
+    for (const Step& step : model.steps()) blocks.emplace_back(step);
   }
 
   double Loss(const TokenBatch& batch) const {

@@ -3,7 +3,6 @@
 #include <cmath>
 
 #include "prune/methods/table.h"
-#include "prune/row_order.h"
 
 namespace ghost {
 namespace {
@@ -17,15 +16,15 @@ double RowNorm(const Tensor& matrix, int64_t row) {
   return std::sqrt(squares);
 }
 
-LayerOutcome DecideMagnitude(const DecisionInput& in) { return DropLowest(MagnitudeScores(in.block), in); }
+LayerOutcome DecideMagnitude(const DecisionInput& in) { return DropLowest(MagnitudeScores(in.mixer), in); }
 
 constexpr Method kMagnitudeMethods[] = {
     {.name = "magnitude", .help = "channels with the smallest sqrt(|W_B| |W_C|)", .decide = DecideMagnitude}};
 
 }  // namespace
 
-std::vector<double> MagnitudeScores(const MambaBlock& block) {
-  const int64_t b = b_row(block.dims), c = c_row(block.dims);
+std::vector<double> MagnitudeScores(const Mixer& block) {
+  const int64_t b = block.dims.b_row(), c = block.dims.c_row();
   std::vector<double> scores;
   for (int64_t i = 0; i < block.dims.state_channels(); ++i)
     scores.push_back(std::sqrt(RowNorm(block.in_proj, b + i) * RowNorm(block.in_proj, c + i)));

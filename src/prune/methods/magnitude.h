@@ -3,11 +3,11 @@
 
 #include <vector>
 
-#include "model/mamba_layer.h"
+#include "model/parts/mixer.h"
 
 namespace ghost {
 
 // sqrt(|W_B row| |W_C row|) per state channel, in the order g*N + i.
-std::vector<double> MagnitudeScores(const MambaBlock& block);
+std::vector<double> MagnitudeScores(const Mixer& block);
 
 }  // namespace ghost

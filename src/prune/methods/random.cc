@@ -7,8 +7,8 @@ namespace {
 
 // Uniform scores, so that the lowest n are a uniform choice of n channels; each layer has its own stream.
 LayerOutcome DecideRandom(const DecisionInput& in) {
-  Rng rng(in.seed * 1000003u + static_cast<uint64_t>(in.layer));
-  std::vector<double> scores(static_cast<size_t>(in.block.dims.state_channels()));
+  Rng rng(in.seed * 1000003u + static_cast<uint64_t>(in.ordinal));
+  std::vector<double> scores(static_cast<size_t>(in.mixer.dims.state_channels()));
   for (double& score : scores) score = rng.Uniform();
   return DropLowest(std::move(scores), in);
 }

@@ -7,11 +7,10 @@
 #include "base/check.h"
 #include "base/error.h"
 #include "base/threads.h"
+#include "checkpoint/convert_tensor.h"
 #include "kernels/matmul/cholesky.h"
-#include "model/convert_tensor.h"
 #include "prune/check_finite.h"
 #include "prune/methods/table.h"
-#include "prune/row_order.h"
 
 namespace ghost {
 namespace {
@@ -73,20 +72,20 @@ void SweepRow(double* w, const double* u, int64_t M, const ColumnBlock& block,
   }
 }
 
-std::unique_ptr<LayerStatistic> MakeMoments(const BlockDims& dims) {
+std::unique_ptr<LayerStatistic> MakeMoments(const MixerDims& dims) {
   return std::make_unique<InputMoments>(dims.d_model);
 }
 
 // The rows of B and C of the input projection, (2GN, M).
-std::vector<float> StateRows(const MambaBlock& block) {
-  const WeightView rows = WeightView(block.in_proj).Rows(b_row(block.dims), 2 * block.dims.state_channels());
+std::vector<float> StateRows(const Mixer& block) {
+  const WeightView rows = WeightView(block.in_proj).Rows(block.dims.b_row(), 2 * block.dims.state_channels());
   std::vector<float> values(static_cast<size_t>(rows.rows * rows.cols));
   WidenElements(rows.dtype, rows.data, 0, rows.rows * rows.cols, values.data());
   return values;
 }
 
 // Of each channel's weights in B and C, the share that is left.
-std::vector<double> ShareLeft(const std::vector<float>& rows, const BlockDims& dims) {
+std::vector<double> ShareLeft(const std::vector<float>& rows, const MixerDims& dims) {
   const auto GN = static_cast<size_t>(dims.state_channels()), M = static_cast<size_t>(dims.d_model);
   std::vector<double> share(GN, 0.0);
   for (size_t i = 0; i < rows.size(); ++i)
@@ -96,10 +95,10 @@ std::vector<double> ShareLeft(const std::vector<float>& rows, const BlockDims& d
 
 // All channels stay; their weights change.
 LayerOutcome DecideSparseGpt(const DecisionInput& in) {
-  const BlockDims& dims = in.block.dims;
+  const MixerDims& dims = in.mixer.dims;
   const int64_t count = 2 * int64_t{dims.state_channels()};
-  std::vector<float> rows = StateRows(in.block);
-  CheckFinite(rows, in.layer, "weights of B and C");
+  std::vector<float> rows = StateRows(in.mixer);
+  CheckFinite(rows, in.mixer.dims.layer, "weights of B and C");
   PruneSparseGpt(static_cast<const InputMoments&>(*in.statistic),
                  {.sparsity = in.selection.sparsity, .samples = in.samples},
                  View(rows.data(), count, dims.d_model));
@@ -107,7 +106,7 @@ LayerOutcome DecideSparseGpt(const DecisionInput& in) {
   outcome.edit = LayerEdit(KeepAll(dims));
   outcome.scores = ShareLeft(rows, dims);
   outcome.edit.state_rows =
-      ConvertTensor(MakeTensor(Shape{count, dims.d_model}, rows), in.block.in_proj.dtype(), "in_proj");
+      ConvertTensor(MakeTensor(Shape{count, dims.d_model}, rows), in.mixer.in_proj.dtype(), "in_proj");
   return outcome;
 }
 

@@ -33,7 +33,7 @@ const Method& FindMethod(std::string_view name) {
 
 LayerOutcome DropLowest(std::vector<double> scores, const DecisionInput& in) {
   LayerOutcome outcome;
-  outcome.edit = LayerEdit(SelectStates(scores, in.block.dims, in.selection, in.layer));
+  outcome.edit = LayerEdit(SelectStates(scores, in.mixer.dims, in.selection, in.mixer.dims.layer));
   outcome.scores = std::move(scores);
   return outcome;
 }

@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
-#include "model/random_model.h"
+#include "checkpoint/random_model.h"
 #include "prune/sequential.h"
 #include "tests/support/every_method.h"
 #include "tests/support/tiny_config.h"
@@ -76,7 +76,7 @@ TEST_P(EveryMethodTest, DoesWhatItsFactsSay) {
   const std::vector<LayerOutcome> once = Prune(1), again = Prune(1), other_seed = Prune(2);
   for (size_t layer = 0; layer < once.size(); ++layer) {
     const LayerEdit& edit = once[layer].edit;
-    const BlockDims& dims = model_.config().blocks[layer];
+    const MixerDims& dims = model_.config().mixers[layer];
     EXPECT_EQ(edit.mask.num_kept(), dims.state_channels() / (GetParam().drops_channels ? 2 : 1));
     EXPECT_EQ(edit.state_rows.empty(), !GetParam().edits_weights);
     EXPECT_EQ(edit.state_sizes, LayerEdit(edit.mask).state_sizes);

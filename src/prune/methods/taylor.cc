@@ -18,7 +18,7 @@ Preparation PrepareTaylor(const PrepareInput& in) {
   const auto progress = [&](int64_t done) {
     if (in.progress) in.progress(done, total);
   };
-  return ScoreTaylor(in.model, in.samples, TaylorVariantFromName(in.variant), progress).layers;
+  return ScoreTaylor(in.model, in.samples, TaylorVariantFromName(in.variant), progress).mixers;
 }
 
 LayerOutcome DecideTaylor(const DecisionInput& in) {

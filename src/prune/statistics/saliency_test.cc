@@ -4,7 +4,8 @@
 #include <cmath>
 
 #include "base/rng.h"
-#include "model/random_model.h"
+#include "checkpoint/random_model.h"
+#include "kernels/norm/norm.h"
 #include "prune/mixer_passes.h"
 #include "prune/statistics/scan_energies.h"
 #include "tests/support/reference_block.h"
@@ -23,10 +24,19 @@ DoubleMatrix RandomMatrix(int64_t rows, int64_t cols, uint64_t seed) {
 }
 
 // A block whose projections and convolutions have biases, and decays from almost none to almost at once.
-MambaBlock MakeBlock(int groups, int state_dim) {
+struct TestBlock {
+  Mixer mixer;
+  std::vector<float> norm;
+  float eps = 1e-5f;
+  ReferenceBlock Reference() const { return ReferenceBlock(mixer, norm, eps); }
+};
+
+TestBlock MakeBlock(int groups, int state_dim) {
   ModelConfig config = TinyConfig(groups, state_dim);
-  config.conv_bias = config.projection_bias = true;
-  MambaBlock block = *MakeRandomModel(config, DType::kF32, 3).layers()[0]->mixer();
+  ForEachMixer(config, [](MixerDims& d) { d.conv_bias = d.in_bias = d.out_bias = true; });
+  const Model model = MakeRandomModel(config, DType::kF32, 3);
+  TestBlock made{model.mixer(0), model.steps()[0].norm, model.steps()[0].eps};
+  Mixer& block = made.mixer;
   Rng rng(4);
   for (std::vector<float>* bias : {&block.conv_bias, &block.in_proj_bias}) {
     for (float& v : *bias) v = static_cast<float>(rng.Uniform(-0.5, 0.5));
@@ -36,7 +46,7 @@ MambaBlock MakeBlock(int groups, int state_dim) {
     const double share = static_cast<double>(h) / static_cast<double>(H - 1);
     block.a[h] = static_cast<float>(-0.02 * std::pow(800.0, share));
   }
-  return block;
+  return made;
 }
 
 // The block without one state channel, its convolution bias included.
@@ -53,13 +63,13 @@ ReferenceBlock Without(ReferenceBlock block, int channel) {
 
 // sum_t sum over the group's heads and p of (state * C')^2, from the states themselves.
 std::vector<double> ScoresByDefinition(const ReferenceBlock& block, const ReferenceBlock::Activations& act) {
-  const BlockDims& dims = block.dims;
+  const MixerDims& dims = block.dims;
   const ScanProblemRef<double> scan = block.Scan(act);
   std::vector<double> scores(static_cast<size_t>(dims.state_channels()), 0.0);
   for (int h = 0; h < dims.num_heads; ++h) {
     const std::vector<double> states = ScanStatesRef(scan, h);
     const int g = dims.group_of_head(h), N = dims.group_size(g), P = dims.head_dim;
-    const int first = dims.group_begin[static_cast<size_t>(g)];
+    const int first = dims.state_begin[static_cast<size_t>(g)];
     for (int64_t t = 0; t < act.u.rows; ++t) {
       for (int n = 0; n < N; ++n) {
         const double c = scan.c.Row(t)[first + n];
@@ -78,11 +88,11 @@ std::vector<double> ScoresByDefinition(const ReferenceBlock& block, const Refere
 // tokens gives.
 class GramScores {
  public:
-  GramScores(const ScanProblemRef<double>& scan, int head, const BlockDims& dims, int64_t Q)
+  GramScores(const ScanProblemRef<double>& scan, int head, const MixerDims& dims, int64_t Q)
       : scan_(scan),
         h_(head),
         P_(dims.head_dim),
-        first_(dims.group_begin[static_cast<size_t>(dims.group_of_head(head))]),
+        first_(dims.state_begin[static_cast<size_t>(dims.group_of_head(head))]),
         N_(dims.group_size(dims.group_of_head(head))),
         state_(static_cast<size_t>(N_ * P_), 0.0),
         energy_(static_cast<size_t>(N_), 0.0) {
@@ -145,23 +155,25 @@ class GramScores {
   std::vector<double> state_, energy_;
 };
 
-std::vector<double> FastScores(const MambaBlock& block, const DoubleMatrix& u) {
-  const std::vector<float> floats(u.values.begin(), u.values.end());
+std::vector<double> FastScores(const TestBlock& block, const DoubleMatrix& u) {
+  std::vector<float> normed(u.values.begin(), u.values.end());
+  const View rows(normed.data(), u.rows, u.cols);
+  RmsNorm(rows, block.norm.data(), block.eps, rows);
   MixerPasses passes;
   MixerInputs inputs;
-  ScanEnergies energies(block.dims, /*state_energy=*/false);
-  passes.ObserveScan(block, ConstView(floats.data(), u.rows, u.cols), u.rows, inputs, energies);
+  ScanEnergies energies(block.mixer.dims, /*state_energy=*/false);
+  passes.ObserveScan(block.mixer, rows, u.rows, inputs, energies);
   return energies.sums().s;
 }
 
 TEST(Saliency, IsTheErrorOfTheOutputWithoutThatChannel) {
   for (const int groups : {1, 2}) {
-    const MambaBlock fast = MakeBlock(groups, 6);
-    const ReferenceBlock block(fast);
-    const DoubleMatrix u = RandomMatrix(kLength, fast.dims.d_model, 9);
+    const TestBlock fast = MakeBlock(groups, 6);
+    const ReferenceBlock block = fast.Reference();
+    const DoubleMatrix u = RandomMatrix(kLength, fast.mixer.dims.d_model, 9);
     const ReferenceBlock::Activations act = block.Forward(u);
     const std::vector<double> scores = ScoresByDefinition(block, act), computed = FastScores(fast, u);
-    for (int channel = 0; channel < fast.dims.state_channels(); ++channel) {
+    for (int channel = 0; channel < fast.mixer.dims.state_channels(); ++channel) {
       const DoubleMatrix masked = Without(block, channel).Forward(u).y;
       double error = 0.0;
       for (size_t i = 0; i < masked.values.size(); ++i)
@@ -175,17 +187,17 @@ TEST(Saliency, IsTheErrorOfTheOutputWithoutThatChannel) {
 }
 
 TEST(Saliency, EqualsTheChunkedGramForm) {
-  const MambaBlock fast = MakeBlock(2, 7);
-  const ReferenceBlock block(fast);
-  const DoubleMatrix u = RandomMatrix(300, fast.dims.d_model, 10);  // no multiple of any chunk
+  const TestBlock fast = MakeBlock(2, 7);
+  const ReferenceBlock block = fast.Reference();
+  const DoubleMatrix u = RandomMatrix(300, fast.mixer.dims.d_model, 10);  // no multiple of any chunk
   const ReferenceBlock::Activations act = block.Forward(u);
   const ScanProblemRef<double> scan = block.Scan(act);
   const std::vector<double> scores = ScoresByDefinition(block, act);
   for (const int64_t Q : {16, 64, 256}) {
     std::vector<double> gram(scores.size(), 0.0);
-    for (int h = 0; h < fast.dims.num_heads; ++h) {
-      const GramScores head(scan, h, fast.dims, Q);
-      const int first = fast.dims.group_begin[static_cast<size_t>(fast.dims.group_of_head(h))];
+    for (int h = 0; h < fast.mixer.dims.num_heads; ++h) {
+      const GramScores head(scan, h, fast.mixer.dims, Q);
+      const int first = fast.mixer.dims.state_begin[static_cast<size_t>(fast.mixer.dims.group_of_head(h))];
       for (size_t n = 0; n < head.scores.size(); ++n) gram[static_cast<size_t>(first) + n] += head.scores[n];
     }
     for (size_t i = 0; i < scores.size(); ++i)

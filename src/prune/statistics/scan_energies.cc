@@ -8,12 +8,12 @@ namespace ghost {
 namespace {
 
 // Sums the scan's (sequence, head) rows into the channels of their groups, in order.
-void AddEnergies(const std::vector<double>& rows, const BlockDims& dims, std::vector<double>& sums) {
+void AddEnergies(const std::vector<double>& rows, const MixerDims& dims, std::vector<double>& sums) {
   const auto width = static_cast<size_t>(dims.max_group_size());
   const auto H = static_cast<size_t>(dims.num_heads);
   for (size_t row = 0; row < rows.size() / std::max<size_t>(width, 1); ++row) {
     const int g = dims.group_of_head(static_cast<int>(row % H));
-    const auto begin = static_cast<size_t>(dims.group_begin[static_cast<size_t>(g)]);
+    const auto begin = static_cast<size_t>(dims.state_begin[static_cast<size_t>(g)]);
     for (size_t n = 0; n < static_cast<size_t>(dims.group_size(g)); ++n)
       sums[begin + n] += rows[row * width + n];
   }
@@ -23,7 +23,7 @@ void AddEnergies(const std::vector<double>& rows, const BlockDims& dims, std::ve
 
 void ScanEnergies::Add(const MixerChunk& chunk) {
   GHOST_CHECK(chunk.scan != nullptr);
-  const BlockDims& dims = chunk.block.dims;
+  const MixerDims& dims = chunk.mixer.dims;
   const auto cells =
       chunk.scan->sequences.size() * static_cast<size_t>(dims.num_heads * dims.max_group_size());
   std::vector<double> output_energies(cells), state_energies(state_energy_ ? cells : 0);

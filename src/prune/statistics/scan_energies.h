@@ -23,7 +23,7 @@ struct LayerSaliency {
 class ScanEnergies final : public LayerStatistic {
  public:
   // Without `state_energy` p stays zero; with it the scan costs half as much again.
-  ScanEnergies(const BlockDims& dims, bool state_energy)
+  ScanEnergies(const MixerDims& dims, bool state_energy)
       : state_energy_(state_energy), sums_(dims.state_channels()) {}
 
   bool needs_scan() const override { return true; }

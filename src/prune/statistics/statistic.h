@@ -4,14 +4,14 @@
 #pragma once
 
 #include "kernels/scan/ssm_scan.h"
-#include "model/mamba_layer.h"
+#include "model/parts/mixer.h"
 #include "tensor/view.h"
 
 namespace ghost {
 
 // One chunk of a mixer's dense forward pass: T rows of some whole samples, all of one length.
 struct MixerChunk {
-  const MambaBlock& block;
+  const Mixer& mixer;
   ConstView normed;  // (T, M): what the input projection sees
   // x', B', C', step sizes, decay and groups, with the samples as sequences that start from empty states;
   // null unless the statistic needs it. A statistic that wants outputs, energies or final states runs the

@@ -5,7 +5,6 @@
 
 #include "base/error.h"
 #include "model/backward.h"
-#include "prune/row_order.h"
 
 namespace ghost {
 namespace {
@@ -35,9 +34,9 @@ double RowScore(TaylorVariant variant, const float* weights, const float* gradie
 
 // scores[channel] += share * (score of its B row + score of its C row). gradient: (2GN, M), rows of B then of
 // C.
-void AddScores(TaylorVariant variant, const Tensor& in_proj, const BlockDims& dims, ConstView gradient,
+void AddScores(TaylorVariant variant, const Tensor& in_proj, const MixerDims& dims, ConstView gradient,
                double share, std::vector<double>& scores) {
-  const int64_t M = dims.d_model, GN = dims.state_channels(), first = b_row(dims);
+  const int64_t M = dims.d_model, GN = dims.state_channels(), first = dims.b_row();
   const WeightView w(in_proj);
   std::vector<float> weights(static_cast<size_t>(M));
   for (int64_t row = 0; row < 2 * GN; ++row) {
@@ -61,23 +60,22 @@ TaylorScores ScoreTaylor(const Model& model, std::span<const std::vector<int32_t
                          TaylorVariant variant, const std::function<void(int64_t done)>& progress) {
   if (samples.empty()) throw Error(ErrorKind::kUsage, "Taylor scores need calibration samples");
   const ModelConfig& config = model.config();
-  const auto num_layers = static_cast<size_t>(config.num_layers());
   const double share = 1.0 / static_cast<double>(samples.size());
   TaylorScores result;
-  std::vector<std::vector<float>> mean(num_layers);  // kAbs: (2GN, M) per layer
-  for (const BlockDims& dims : config.blocks) {
-    result.layers.emplace_back(static_cast<size_t>(dims.state_channels()), 0.0);
+  std::vector<std::vector<float>> mean(config.mixers.size());  // kAbs: (2GN, M) per mixer
+  for (const MixerDims& dims : config.mixers) {
+    result.mixers.emplace_back(static_cast<size_t>(dims.state_channels()), 0.0);
   }
-  const auto add_scores = [&](size_t layer, ConstView gradient, double weight) {
-    AddScores(variant, model.weights().blocks[layer].in_proj, config.blocks[layer], gradient, weight,
-              result.layers[layer]);
+  const auto add_scores = [&](size_t mixer, ConstView gradient, double weight) {
+    AddScores(variant, model.weights().mixers[mixer].in_proj, config.mixers[mixer], gradient, weight,
+              result.mixers[mixer]);
   };
-  const auto take = [&](int number, const BlockGradients& gradients) {
-    const auto layer = static_cast<size_t>(number);
+  const auto take = [&](int ordinal, const MixerGradients& gradients) {
+    const auto mixer = static_cast<size_t>(ordinal);
     const ConstView g = gradients.in_proj;
-    if (variant != TaylorVariant::kAbs) return add_scores(layer, g, share);
-    mean[layer].resize(static_cast<size_t>(g.rows * g.cols), 0.0f);
-    for (size_t i = 0; i < mean[layer].size(); ++i) mean[layer][i] += static_cast<float>(share * g.data[i]);
+    if (variant != TaylorVariant::kAbs) return add_scores(mixer, g, share);
+    mean[mixer].resize(static_cast<size_t>(g.rows * g.cols), 0.0f);
+    for (size_t i = 0; i < mean[mixer].size(); ++i) mean[mixer][i] += static_cast<float>(share * g.data[i]);
   };
   BackwardPass pass(model, {.in_proj = InProjRows::kState, .conv = false});
   for (size_t i = 0; i < samples.size(); ++i) {
@@ -85,9 +83,9 @@ TaylorScores ScoreTaylor(const Model& model, std::span<const std::vector<int32_t
     result.mean_loss += share * scale * pass.Run(samples[i], scale, take);
     if (progress) progress(static_cast<int64_t>(i) + 1);
   }
-  for (size_t layer = 0; layer < num_layers && variant == TaylorVariant::kAbs; ++layer) {
-    const BlockDims& dims = config.blocks[layer];
-    add_scores(layer, ConstView(mean[layer].data(), 2 * dims.state_channels(), dims.d_model), 1.0);
+  for (size_t mixer = 0; mixer < mean.size() && variant == TaylorVariant::kAbs; ++mixer) {
+    const MixerDims& dims = config.mixers[mixer];
+    add_scores(mixer, ConstView(mean[mixer].data(), 2 * dims.input_channels(), dims.d_model), 1.0);
   }
   return result;
 }

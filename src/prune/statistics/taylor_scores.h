@@ -36,12 +36,12 @@ constexpr std::string_view NameOf(TaylorVariant variant) {
 TaylorVariant TaylorVariantFromName(std::string_view name);  // Error(kUsage) for others
 
 struct TaylorScores {
-  std::vector<std::vector<double>> layers;  // [layer][g*N + i]: score of the B row plus that of the C row
+  std::vector<std::vector<double>> mixers;  // [mixer][g*N + i]: score of the B row plus that of the C row
   double mean_loss = 0;                     // mean over samples of their mean -log p per target
 };
 
-// Scores every layer of the dense model in one sweep, one sample at a time. Each sample needs two tokens;
-// there must be one sample at least (Error(kUsage)). Layers without a Mamba2 mixer are Error(kUnsupported).
+// Scores every mixer of the dense model in one sweep, one sample at a time. Each sample needs two tokens;
+// there must be one sample at least (Error(kUsage)).
 // After each sample `progress`, if given, hears how many are done; it may throw to stop. Memory:
 // BackwardPass' and, for kAbs, one float per weight in the rows of B and C.
 TaylorScores ScoreTaylor(const Model& model, std::span<const std::vector<int32_t>> samples,

@@ -6,8 +6,8 @@
 
 #include "base/error.h"
 #include "base/threads.h"
+#include "checkpoint/random_model.h"
 #include "model/backward.h"
-#include "model/random_model.h"
 #include "tests/support/tiny_config.h"
 
 namespace ghost {
@@ -18,7 +18,7 @@ const std::vector<std::vector<int32_t>> kSamples = {
 
 Model SomeModel() {
   ModelConfig config = TinyConfig(2, 5);
-  config.blocks[1].group_begin = {0, 3, 7};
+  config.mixers[1].SetGroups({0, 3, 7});
   return MakeRandomModel(config, DType::kBF16, 6);
 }
 
@@ -27,9 +27,9 @@ std::vector<std::vector<std::vector<double>>> AllGradients(const Model& model) {
   std::vector<std::vector<std::vector<double>>> all;
   BackwardPass pass(model);
   for (const auto& sample : kSamples) {
-    all.emplace_back(model.layers().size());
+    all.emplace_back(model.config().mixers.size());
     const double scale = 1.0 / static_cast<double>(sample.size() - 1);
-    pass.Run(sample, scale, [&](int layer, const BlockGradients& g) {
+    pass.Run(sample, scale, [&](int layer, const MixerGradients& g) {
       all.back()[static_cast<size_t>(layer)].assign(g.in_proj.data,
                                                     g.in_proj.data + g.in_proj.rows * g.in_proj.cols);
     });
@@ -63,17 +63,17 @@ TEST(Taylor, EveryVariantEqualsItsDefinition) {
   for (const TaylorVariant variant : kTaylorVariants) {
     SCOPED_TRACE(NameOf(variant));
     const TaylorScores scores = ScoreTaylor(model, kSamples, variant);
-    ASSERT_EQ(scores.layers.size(), 2u);
+    ASSERT_EQ(scores.mixers.size(), 2u);
     for (size_t layer = 0; layer < 2; ++layer) {
-      const BlockDims& dims = model.config().blocks[layer];
-      const std::vector<float> w = ToFloats(model.weights().blocks[layer].in_proj);
+      const MixerDims& dims = model.config().mixers[layer];
+      const std::vector<float> w = ToFloats(model.weights().mixers[layer].in_proj);
       const auto GN = static_cast<size_t>(dims.state_channels()), R = static_cast<size_t>(dims.d_inner());
-      ASSERT_EQ(scores.layers[layer].size(), GN);
+      ASSERT_EQ(scores.mixers[layer].size(), GN);
       for (size_t i = 0; i < GN; ++i) {
         const double expected = NaiveRow(variant, w, 2 * R + i, 32, layer, gradients) +
                                 NaiveRow(variant, w, 2 * R + GN + i, 32, layer, gradients);
         EXPECT_GT(expected, 0);
-        EXPECT_NEAR(scores.layers[layer][i] / expected, 1, 2e-5) << layer << " " << i;
+        EXPECT_NEAR(scores.mixers[layer][i] / expected, 1, 2e-5) << layer << " " << i;
       }
     }
   }
@@ -88,7 +88,7 @@ TEST(Taylor, ThreadsChangeNoBitAndProgressIsHeard) {
   SetThreads(4);
   const TaylorScores four = ScoreTaylor(model, kSamples, TaylorVariant::kFisher);
   SetThreads(0);
-  EXPECT_EQ(one.layers, four.layers);
+  EXPECT_EQ(one.mixers, four.mixers);
   EXPECT_EQ(one.mean_loss, four.mean_loss);
   EXPECT_EQ(heard, 3);
   EXPECT_NEAR(one.mean_loss, std::log(50.0), 1.5);  // random weights know nothing

@@ -5,23 +5,22 @@
 #include <numeric>
 
 #include "base/check.h"
-#include "prune/row_order.h"
 #include "tensor/view.h"
 
 namespace ghost {
 namespace {
 
 // The channels of B (and of C) in their new places, in the pooled order of the groups.
-RowPlan MaskedChannels(const BlockDims& dims, const LayerMask& mask) {
+RowPlan MaskedChannels(const MixerDims& dims, const LayerMask& mask) {
   RowPlan channels(static_cast<size_t>(dims.state_channels()), -1);
-  for (const int channel : mask.Channels(dims.group_begin)) channels[static_cast<size_t>(channel)] = channel;
+  for (const int channel : mask.Channels(dims.state_begin)) channels[static_cast<size_t>(channel)] = channel;
   return channels;
 }
 
-RowPlan CompactChannels(const BlockDims& dims, const LayerMask& mask, std::span<const int> sizes) {
+RowPlan CompactChannels(const MixerDims& dims, const LayerMask& mask, std::span<const int> sizes) {
   RowPlan channels;
   for (size_t g = 0; g < mask.kept.size(); ++g) {
-    for (const int i : mask.kept[g]) channels.push_back(dims.group_begin[g] + i);
+    for (const int i : mask.kept[g]) channels.push_back(dims.state_begin[g] + i);
     if (sizes.empty()) continue;
     GHOST_CHECK(static_cast<size_t>(sizes[g]) >= mask.kept[g].size());
     channels.resize(channels.size() + static_cast<size_t>(sizes[g]) - mask.kept[g].size(), -1);
@@ -40,31 +39,31 @@ RowPlan Surround(int before, const RowPlan& channels, int GN, int after) {
   return rows;
 }
 
-BlockPlan MakePlan(const BlockDims& dims, const RowPlan& channels) {
+BlockPlan MakePlan(const MixerDims& dims, const RowPlan& channels) {
   const int GN = dims.state_channels();
   BlockPlan plan;
-  plan.in_proj = Surround(b_row(dims), channels, GN, dims.in_proj_rows() - dt_row(dims));
-  plan.conv = plan.conv_bias = Surround(conv_b(dims), channels, GN, 0);
+  plan.in_proj = Surround(dims.b_row(), channels, GN, dims.in_proj_rows() - dims.dt_row());
+  plan.conv = plan.conv_bias = Surround(dims.conv_b(), channels, GN, 0);
   return plan;
 }
 
 }  // namespace
 
-BlockPlan MakeMaskPlan(const BlockDims& dims, const LayerMask& mask, bool keep_conv_bias) {
+BlockPlan MakeMaskPlan(const MixerDims& dims, const LayerMask& mask, bool keep_conv_bias) {
   GHOST_CHECK(IsMaskOf(mask, dims));
   BlockPlan plan = MakePlan(dims, MaskedChannels(dims, mask));
   if (keep_conv_bias) std::iota(plan.conv_bias.begin(), plan.conv_bias.end(), 0);
   return plan;
 }
 
-BlockPlan MakeCompactPlan(const BlockDims& dims, const LayerMask& mask,
+BlockPlan MakeCompactPlan(const MixerDims& dims, const LayerMask& mask,
                           std::span<const int> padded_group_sizes) {
   GHOST_CHECK(IsMaskOf(mask, dims));
   GHOST_CHECK(padded_group_sizes.empty() || padded_group_sizes.size() == mask.kept.size());
   return MakePlan(dims, CompactChannels(dims, mask, padded_group_sizes));
 }
 
-const RowPlan* PlanFor(const BlockPlan& plan, const BlockWeights& block, const Tensor& slot) {
+const RowPlan* PlanFor(const BlockPlan& plan, const MixerWeights& block, const Tensor& slot) {
   if (&slot == &block.in_proj || &slot == &block.in_proj_bias) return &plan.in_proj;
   if (&slot == &block.conv) return &plan.conv;
   if (&slot == &block.conv_bias) return &plan.conv_bias;
@@ -90,43 +89,45 @@ Tensor GatherRows(const Tensor& tensor, const RowPlan& rows) {
   return Tensor(tensor.dtype(), Shape(extents), std::shared_ptr<const std::byte>(bytes, bytes.get()));
 }
 
-Tensor ReplaceStateRows(const Tensor& in_proj, const BlockDims& dims, const Tensor& rows) {
+Tensor ReplaceStateRows(const Tensor& in_proj, const MixerDims& dims, const Tensor& rows) {
   GHOST_CHECK(rows.dtype() == in_proj.dtype() && rows.shape()[1] == in_proj.shape()[1] &&
               rows.shape()[0] == 2 * dims.state_channels() && in_proj.shape()[0] == dims.in_proj_rows());
   std::shared_ptr<std::byte[]> bytes(new std::byte[in_proj.num_bytes()]);
   std::memcpy(bytes.get(), in_proj.data(), in_proj.num_bytes());
   const WeightView view(in_proj);
-  std::memcpy(bytes.get() + b_row(dims) * view.RowBytes(), rows.data(), rows.num_bytes());
+  std::memcpy(bytes.get() + dims.b_row() * view.RowBytes(), rows.data(), rows.num_bytes());
   return Tensor(in_proj.dtype(), in_proj.shape(), std::shared_ptr<const std::byte>(bytes, bytes.get()));
 }
 
-BlockWeights ApplyPlan(const BlockWeights& block, const BlockPlan& plan) {
-  BlockWeights out = block;
-  for (Tensor BlockWeights::*const member :
-       {&BlockWeights::in_proj, &BlockWeights::in_proj_bias, &BlockWeights::conv, &BlockWeights::conv_bias}) {
+MixerWeights ApplyPlan(const MixerWeights& block, const BlockPlan& plan) {
+  MixerWeights out = block;
+  for (Tensor MixerWeights::*const member :
+       {&MixerWeights::in_proj, &MixerWeights::in_proj_bias, &MixerWeights::conv, &MixerWeights::conv_bias}) {
     const Tensor& tensor = block.*member;
     if (!tensor.empty()) out.*member = GatherRows(tensor, *PlanFor(plan, block, tensor));
   }
   return out;
 }
 
-BlockWeights MaskBlock(const BlockWeights& block, const BlockDims& dims, const LayerMask& mask,
+MixerWeights MaskBlock(const MixerWeights& block, const MixerDims& dims, const LayerMask& mask,
                        bool keep_conv_bias) {
   return ApplyPlan(block, MakeMaskPlan(dims, mask, keep_conv_bias));
 }
 
-BlockWeights CompactBlock(const BlockWeights& block, const BlockDims& dims, const LayerMask& mask,
+MixerWeights CompactBlock(const MixerWeights& block, const MixerDims& dims, const LayerMask& mask,
                           std::span<const int> padded_group_sizes) {
   return ApplyPlan(block, MakeCompactPlan(dims, mask, padded_group_sizes));
 }
 
-BlockDims CompactDims(const BlockDims& dims, const LayerMask& mask, std::span<const int> padded_group_sizes) {
-  BlockDims out = dims;
+MixerDims CompactDims(const MixerDims& dims, const LayerMask& mask, std::span<const int> padded_group_sizes) {
+  MixerDims out = dims;
+  std::vector<int> begin = {0};
   for (size_t g = 0; g < mask.kept.size(); ++g) {
     const int size =
         padded_group_sizes.empty() ? static_cast<int>(mask.kept[g].size()) : padded_group_sizes[g];
-    out.group_begin[g + 1] = out.group_begin[g] + size;
+    begin.push_back(begin.back() + size);
   }
+  out.SetGroups(std::move(begin));
   return out;
 }
 

@@ -22,31 +22,31 @@ struct BlockPlan {
 
 // Same shapes; B and C rows of dropped channels become zeros, with their taps and, unless `keep_conv_bias`,
 // the bias of the convolution: with it left, SiLU(bias) would keep the channel alive.
-BlockPlan MakeMaskPlan(const BlockDims& dims, const LayerMask& mask, bool keep_conv_bias);
+BlockPlan MakeMaskPlan(const MixerDims& dims, const LayerMask& mask, bool keep_conv_bias);
 
 // Smaller shapes: kept channels in ascending order per group, then zeros up to the group's padded size
 // (empty: no padding; otherwise one per group, none below what is kept).
-BlockPlan MakeCompactPlan(const BlockDims& dims, const LayerMask& mask,
+BlockPlan MakeCompactPlan(const MixerDims& dims, const LayerMask& mask,
                           std::span<const int> padded_group_sizes);
 
 // Which of the plans a tensor of `block` follows, or null for those that do not depend on N. `slot` must be a
 // member of `block`.
-const RowPlan* PlanFor(const BlockPlan& plan, const BlockWeights& block, const Tensor& slot);
+const RowPlan* PlanFor(const BlockPlan& plan, const MixerWeights& block, const Tensor& slot);
 
 // `tensor` has one row per extent of its first axis.
 Tensor GatherRows(const Tensor& tensor, const RowPlan& rows);
 
 // in_proj with other rows of B and C, (2GN, M) of its own type.
-Tensor ReplaceStateRows(const Tensor& in_proj, const BlockDims& dims, const Tensor& rows);
+Tensor ReplaceStateRows(const Tensor& in_proj, const MixerDims& dims, const Tensor& rows);
 
-BlockWeights ApplyPlan(const BlockWeights& block, const BlockPlan& plan);
+MixerWeights ApplyPlan(const MixerWeights& block, const BlockPlan& plan);
 
-BlockWeights MaskBlock(const BlockWeights& block, const BlockDims& dims, const LayerMask& mask,
+MixerWeights MaskBlock(const MixerWeights& block, const MixerDims& dims, const LayerMask& mask,
                        bool keep_conv_bias);
-BlockWeights CompactBlock(const BlockWeights& block, const BlockDims& dims, const LayerMask& mask,
+MixerWeights CompactBlock(const MixerWeights& block, const MixerDims& dims, const LayerMask& mask,
                           std::span<const int> padded_group_sizes = {});
 // The dims of what CompactBlock gives.
-BlockDims CompactDims(const BlockDims& dims, const LayerMask& mask,
+MixerDims CompactDims(const MixerDims& dims, const LayerMask& mask,
                       std::span<const int> padded_group_sizes = {});
 
 }  // namespace ghost

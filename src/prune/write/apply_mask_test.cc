@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "checkpoint/random_model.h"
 #include "io/q8_0.h"
-#include "model/random_model.h"
 #include "tests/support/golden.h"
 #include "tests/support/logits.h"
 #include "tests/support/masks.h"
@@ -17,9 +17,9 @@ constexpr double kSameLimit = 1e-5;
 
 Model Masked(const Model& model, const StateMask& mask, bool keep_conv_bias = false) {
   ModelWeights weights = model.weights();
-  for (size_t j = 0; j < weights.blocks.size(); ++j) {
-    weights.blocks[j] =
-        MaskBlock(weights.blocks[j], model.config().blocks[j], mask.layers[j], keep_conv_bias);
+  for (size_t j = 0; j < weights.mixers.size(); ++j) {
+    weights.mixers[j] =
+        MaskBlock(weights.mixers[j], model.config().mixers[j], mask.mixers[j], keep_conv_bias);
   }
   return Model(model.config(), weights);
 }
@@ -27,11 +27,11 @@ Model Masked(const Model& model, const StateMask& mask, bool keep_conv_bias = fa
 Model Compacted(const Model& model, const StateMask& mask, int padded) {
   ModelWeights weights = model.weights();
   ModelConfig config = model.config();
-  for (size_t j = 0; j < weights.blocks.size(); ++j) {
-    const BlockDims& dims = model.config().blocks[j];
+  for (size_t j = 0; j < weights.mixers.size(); ++j) {
+    const MixerDims& dims = model.config().mixers[j];
     const std::vector<int> sizes(padded > 0 ? static_cast<size_t>(dims.num_groups()) : 0u, padded);
-    weights.blocks[j] = CompactBlock(weights.blocks[j], dims, mask.layers[j], sizes);
-    config.blocks[j] = CompactDims(dims, mask.layers[j], sizes);
+    weights.mixers[j] = CompactBlock(weights.mixers[j], dims, mask.mixers[j], sizes);
+    config.mixers[j] = CompactDims(dims, mask.mixers[j], sizes);
   }
   return Model(config, weights);
 }
@@ -46,7 +46,7 @@ TEST_P(ApplyMaskTest, MaskedCompactedAndPaddedGiveTheSameLogits) {
   for (const bool bias : {false, true}) {
     for (const bool empty_group : {false, true}) {
       ModelConfig config = TinyConfig(GetParam(), 24);
-      config.projection_bias = bias;
+      ForEachMixer(config, [&](MixerDims& d) { d.in_bias = d.out_bias = bias; });
       const Model model = MakeRandomModel(config, DType::kF32, 11);
       const StateMask mask = UnevenMask(config, 5, empty_group);
       const std::vector<int32_t> tokens = SomeTokens(40);
@@ -64,10 +64,10 @@ TEST_P(ApplyMaskTest, StateOfAMaskedChannelIsExactlyZero) {
   const Model model = MakeRandomModel(config, DType::kF32, 12);
   const StateMask mask = UnevenMask(config, 6);
   const PassResult result = RunPass(Masked(model, mask), SomeTokens(30));
-  for (size_t j = 0; j < config.blocks.size(); ++j) {
-    const BlockDims& dims = config.blocks[j];
+  for (size_t j = 0; j < config.mixers.size(); ++j) {
+    const MixerDims& dims = config.mixers[j];
     for (int h = 0; h < dims.num_heads; ++h) {
-      const auto& kept = mask.layers[j].kept[static_cast<size_t>(dims.group_of_head(h))];
+      const auto& kept = mask.mixers[j].kept[static_cast<size_t>(dims.group_of_head(h))];
       for (int p = 0; p < dims.head_dim; ++p) {
         for (int i = 0; i < 16; ++i) {
           const float value = result.states[j][static_cast<size_t>((h * dims.head_dim + p) * 16 + i)];
@@ -93,7 +93,7 @@ TEST_P(ApplyMaskTest, KeepingAllChangesNothing) {
   const ModelConfig config = TinyConfig(GetParam(), 16);
   const Model model = MakeRandomModel(config, DType::kBF16, 14);
   StateMask mask;
-  for (const BlockDims& dims : config.blocks) mask.layers.push_back(KeepAll(dims));
+  for (const MixerDims& dims : config.mixers) mask.mixers.push_back(KeepAll(dims));
   const std::vector<float> dense = RunPass(model, SomeTokens(30)).logits;
   EXPECT_EQ(RunPass(Masked(model, mask), SomeTokens(30)).logits, dense);
   EXPECT_EQ(RunPass(Compacted(model, mask, 0), SomeTokens(30)).logits, dense);

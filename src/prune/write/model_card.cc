@@ -6,8 +6,8 @@
 #include <set>
 
 #include "base/file_name.h"
+#include "checkpoint/runtime_support.h"
 #include "model/cost.h"
-#include "model/runtime_support.h"
 
 namespace ghost {
 namespace {
@@ -17,7 +17,7 @@ std::string Megabytes(int64_t bytes) { return fmt::format("{:.2f} MB", static_ca
 // "128", or "20 to 90" where groups differ.
 std::string StateSizes(const ModelConfig& config) {
   std::set<int> sizes;
-  for (const BlockDims& dims : config.blocks) {
+  for (const MixerDims& dims : config.mixers) {
     for (int g = 0; g < dims.num_groups(); ++g) sizes.insert(dims.group_size(g));
   }
   if (sizes.size() == 1) return std::to_string(*sizes.begin());
@@ -95,7 +95,7 @@ std::string Runtimes(const ModelConfig& config) {
 
 int64_t AllChannels(const ModelConfig& config) {
   int64_t all = 0;
-  for (const BlockDims& dims : config.blocks) all += dims.state_channels();
+  for (const MixerDims& dims : config.mixers) all += dims.state_channels();
   return all;
 }
 

@@ -3,7 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "model/random_model.h"
+#include "checkpoint/family.h"
+#include "checkpoint/random_model.h"
 
 namespace ghost {
 namespace {
@@ -17,9 +18,9 @@ ModelCardFacts Facts() {
   facts.method = "ghost";
   facts.sparsity = 0.5;
   facts.before = ReleasedConfig("mamba2-130m");
-  for (const BlockDims& dims : facts.before.blocks) {
-    facts.mask.layers.push_back(KeepAll(dims));
-    facts.mask.layers.back().kept[0].resize(64);
+  for (const MixerDims& dims : facts.before.mixers) {
+    facts.mask.mixers.push_back(KeepAll(dims));
+    facts.mask.mixers.back().kept[0].resize(64);
   }
   facts.after = PrunedConfig(facts.before, facts.mask, {});
   return facts;
@@ -45,7 +46,7 @@ TEST(ModelCard, FollowsLayoutAndStorage) {
   ModelCardFacts facts = Facts();
   EXPECT_THAT(MakeModelCard(facts), Not(HasSubstr("perplexity")));
   facts.storage = Storage::kRagged;
-  facts.after.blocks[3].group_begin = {0, 20};
+  facts.after.mixers[3].SetGroups({0, 20});
   EXPECT_THAT(MakeModelCard(facts), HasSubstr("| 128 | 20 to 64 |"));
   EXPECT_THAT(MakeModelCard(facts), HasSubstr("Only ghost"));
   facts.storage = Storage::kMasked;

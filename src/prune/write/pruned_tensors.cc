@@ -1,20 +1,20 @@
 #include "prune/write/pruned_tensors.h"
 
 #include "base/error.h"
-#include "model/weights.h"
+#include "checkpoint/bind.h"
 #include "prune/write/apply_mask.h"
 
 namespace ghost {
 namespace {
 
-BlockPlan MakeBlockPlan(const BlockDims& dims, const ModelEdit& edit, size_t layer, const StorageRule& rule) {
+BlockPlan MakeBlockPlan(const MixerDims& dims, const ModelEdit& edit, size_t mixer, const StorageRule& rule) {
   if (rule.storage == Storage::kMasked)
-    return MakeMaskPlan(dims, edit.layers[layer].mask, rule.keep_conv_bias);
-  return MakeCompactPlan(dims, edit.layers[layer].mask, PaddedSizes(dims, edit, rule));
+    return MakeMaskPlan(dims, edit.mixers[mixer].mask, rule.keep_conv_bias);
+  return MakeCompactPlan(dims, edit.mixers[mixer].mask, PaddedSizes(dims, edit, rule));
 }
 
 // in_proj with new rows of B and C, gathered by the plan.
-LazyTensor MakeEditedInProj(const Tensor& in_proj, const BlockDims& dims, const Tensor& state_rows,
+LazyTensor MakeEditedInProj(const Tensor& in_proj, const MixerDims& dims, const Tensor& state_rows,
                             const RowPlan& rows) {
   return LazyTensor(in_proj.dtype(), Shape{static_cast<int64_t>(rows.size()), in_proj.shape()[1]},
                     [=] { return GatherRows(ReplaceStateRows(in_proj, dims, state_rows), rows); });
@@ -30,11 +30,6 @@ LazyTensor MakeBlockTensor(const Tensor& slot, const Shape& stored, const RowPla
   extents[0] = static_cast<int64_t>(rows->size());
   return LazyTensor(tensor.dtype(), Shape(extents),
                     [tensor, plan = *rows] { return GatherRows(tensor, plan); });
-}
-
-// The name of a mixer's tensor up to the part that tells which one it is.
-std::string PrefixOf(const std::string& in_proj_name, std::string_view in_proj) {
-  return in_proj_name.substr(0, in_proj_name.size() - in_proj.size());
 }
 
 void AddNewTensors(const NamedTensors& added, const std::string& prefix,
@@ -55,27 +50,23 @@ std::map<std::string, LazyTensor> MakePrunedTensors(const Checkpoint& source, co
   const ModelWeights weights = BindWeights(source.tensors, config, source.weights);
   std::map<std::string, LazyTensor> tensors;
   for (const auto& [name, stored] : source.tensors.tensors) tensors.emplace(name, stored.tensor);
-  for (size_t layer = 0; layer < config.blocks.size(); ++layer) {
-    const BlockPlan plan = MakeBlockPlan(config.blocks[layer], edit, layer, rule);
-    const BlockWeights& block = weights.blocks[layer];
-    const LayerEdit& change = edit.layers[layer];
-    std::string prefix;
-    const auto visit = [&](const Tensor& slot, const TensorRow& row) {
-      const std::string& name = gguf ? row.gguf : row.name;
-      LazyTensor& out = tensors.at(name);
-      const bool is_in_proj = &slot == &block.in_proj;
-      if (is_in_proj) prefix = PrefixOf(name, gguf ? "ssm_in.weight" : "in_proj.weight");
-      out = is_in_proj && !change.state_rows.empty()
-                ? MakeEditedInProj(slot, config.blocks[layer], change.state_rows, plan.in_proj)
-                : MakeBlockTensor(slot, out.shape(), PlanFor(plan, block, slot));
-    };
-    ForEachBlockTensor(block, config.blocks[layer], config, static_cast<int>(layer), visit);
-    AddNewTensors(change.tensors, prefix, tensors);
+  for (size_t i = 0; i < config.mixers.size(); ++i) {
+    const MixerDims& dims = config.mixers[i];
+    const BlockPlan plan = MakeBlockPlan(dims, edit, i, rule);
+    const MixerWeights& mixer = weights.mixers[i];
+    const LayerEdit& change = edit.mixers[i];
+    ForEachTensor(mixer, dims, [&](const Tensor& slot, const TensorRow& row) {
+      LazyTensor& out = tensors.at(NameIn(config.layout, row));
+      out = &slot == &mixer.in_proj && !change.state_rows.empty()
+                ? MakeEditedInProj(slot, dims, change.state_rows, plan.in_proj)
+                : MakeBlockTensor(slot, out.shape(), PlanFor(plan, mixer, slot));
+    });
+    AddNewTensors(change.tensors, gguf ? dims.names.gguf_prefix : dims.names.prefix, tensors);
   }
-  const auto head = source.tensors.tensors.find("lm_head.weight");
+  const auto head = source.tensors.tensors.find(config.head.name);
   if (config.tied_head && head != source.tensors.tensors.end() &&
       head->second.tensor.data() == weights.embedding.data()) {
-    tensors.erase("lm_head.weight");
+    tensors.erase(config.head.name);
   }
   return tensors;
 }

@@ -4,8 +4,8 @@
 #include <map>
 #include <string>
 
+#include "checkpoint/checkpoint.h"
 #include "io/lazy_tensor.h"
-#include "model/checkpoint.h"
 #include "prune/layer_edit.h"
 #include "prune/write/storage.h"
 

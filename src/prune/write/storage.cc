@@ -13,7 +13,7 @@ namespace {
 // One size for all groups of all layers: the largest number kept, rounded up.
 int PaddedSize(const ModelEdit& edit, int multiple) {
   size_t largest = 1;
-  for (const LayerEdit& layer : edit.layers) {
+  for (const LayerEdit& layer : edit.mixers) {
     for (const auto& group : layer.mask.kept) largest = std::max(largest, group.size());
   }
   const int m = std::max(1, multiple);
@@ -21,9 +21,9 @@ int PaddedSize(const ModelEdit& edit, int multiple) {
 }
 
 void CheckRule(const ModelConfig& config, const ModelEdit& edit, const StorageRule& rule) {
-  GHOST_CHECK(static_cast<int>(edit.layers.size()) == config.num_layers());
+  GHOST_CHECK(edit.mixers.size() == config.mixers.size());
   // Files say one number per group, which is both the width of B and C and the size of the state.
-  for (const LayerEdit& layer : edit.layers)
+  for (const LayerEdit& layer : edit.mixers)
     GHOST_CHECK(layer.state_sizes == LayerEdit(layer.mask).state_sizes);
   if (rule.keep_conv_bias && rule.storage != Storage::kMasked) {
     throw Error(ErrorKind::kUsage, "the convolution bias of removed channels cannot be kept",
@@ -75,7 +75,7 @@ void CheckUniform(const ModelConfig& pruned) {
   }
 }
 
-std::vector<int> PaddedSizes(const BlockDims& dims, const ModelEdit& edit, const StorageRule& rule) {
+std::vector<int> PaddedSizes(const MixerDims& dims, const ModelEdit& edit, const StorageRule& rule) {
   if (rule.storage != Storage::kPadded) return {};
   return std::vector<int>(static_cast<size_t>(dims.num_groups()), PaddedSize(edit, rule.pad_multiple));
 }
@@ -84,9 +84,9 @@ ModelConfig PrunedConfig(const ModelConfig& config, const ModelEdit& edit, const
   CheckRule(config, edit, rule);
   if (rule.storage == Storage::kMasked) return config;
   ModelConfig pruned = config;
-  for (size_t layer = 0; layer < pruned.blocks.size(); ++layer) {
-    const BlockDims& dims = config.blocks[layer];
-    pruned.blocks[layer] = CompactDims(dims, edit.layers[layer].mask, PaddedSizes(dims, edit, rule));
+  for (size_t layer = 0; layer < pruned.mixers.size(); ++layer) {
+    const MixerDims& dims = config.mixers[layer];
+    pruned.mixers[layer] = CompactDims(dims, edit.mixers[layer].mask, PaddedSizes(dims, edit, rule));
   }
   if (rule.storage != Storage::kRagged) CheckUniform(pruned);
   return pruned;

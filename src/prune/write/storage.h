@@ -33,7 +33,7 @@ struct StorageRule {
 ModelConfig PrunedConfig(const ModelConfig& config, const ModelEdit& edit, const StorageRule& rule);
 
 // The size of every group of a mixer with kPadded; empty for the other storages.
-std::vector<int> PaddedSizes(const BlockDims& dims, const ModelEdit& edit, const StorageRule& rule);
+std::vector<int> PaddedSizes(const MixerDims& dims, const ModelEdit& edit, const StorageRule& rule);
 
 // Error(kUnsupported) unless one state size of at least 1 fits all groups of all layers.
 void CheckUniform(const ModelConfig& pruned);

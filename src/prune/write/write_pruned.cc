@@ -1,7 +1,6 @@
 #include "prune/write/write_pruned.h"
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <utility>
 
@@ -9,10 +8,11 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json_edit.h"
+#include "checkpoint/checkpoint_files.h"
+#include "checkpoint/family.h"
+#include "checkpoint/ragged.h"
 #include "io/gguf_writer.h"
 #include "io/safetensors.h"
-#include "model/checkpoint_files.h"
-#include "model/ragged.h"
 #include "prune/write/pruned_tensors.h"
 
 namespace ghost {
@@ -23,20 +23,15 @@ std::string EditConfig(const Checkpoint& source, const ModelConfig& pruned) {
   const std::string file = source.path + "/config.json";
   const std::string text = ReadFile(file);
   const std::string value = std::to_string(UniformStateSize(pruned));
-  if (source.config.layout == Layout::kStateSpaces) {
-    constexpr std::array<std::string_view, 2> kPath = {"ssm_cfg", "d_state"};
-    return SetJsonField(text, kPath, value, file);
-  }
-  std::array<std::string_view, 1> path = {"state_size"};
-  // Zamba2's key, unless the file has the older one.
-  if (source.config.family == Family::kZamba2 && !HasJsonField(text, path, file)) path = {"mamba_d_state"};
+  const auto path = FamilyOf(pruned).state_size_path(source.config, text, file);
   return SetJsonField(text, path, value, file);
 }
 
 GgufKeys EditKeys(const GgufFile& source, const ModelConfig& pruned) {
   GgufKeys keys(source.keys.begin(), source.keys.end());
+  const std::string_view state_size = FamilyOf(pruned).gguf->state_size_key;
   for (auto& [key, value] : keys) {
-    if (key == "mamba2.ssm.state_size") value = static_cast<uint32_t>(UniformStateSize(pruned));
+    if (key == state_size) value = static_cast<uint32_t>(UniformStateSize(pruned));
     if (key == "general.alignment") value = uint32_t{32};  // what our writer does
   }
   return keys;
@@ -54,14 +49,15 @@ GgufTensors OrderTensors(const Checkpoint& source, const std::map<std::string, L
   return ordered;
 }
 
-void DescribeStorage(const ModelEdit& edit, const StorageRule& rule, OrderedJson& document) {
+void DescribeStorage(const ModelConfig& config, const ModelEdit& edit, const StorageRule& rule,
+                     OrderedJson& document) {
   document["storage"] = NameOf(rule.storage);
   OrderedJson& layers = document["layers"];
   if (!layers.is_array()) layers = OrderedJson::array();
-  for (size_t j = 0; j < edit.layers.size(); ++j) {
+  for (size_t j = 0; j < edit.mixers.size(); ++j) {
     if (layers.size() <= j) layers.push_back(OrderedJson::object());
-    layers[j]["layer"] = j;
-    layers[j]["kept"] = edit.layers[j].mask.kept;
+    layers[j]["layer"] = config.mixers[j].layer;
+    layers[j]["kept"] = edit.mixers[j].mask.kept;
   }
 }
 
@@ -90,7 +86,7 @@ WrittenFiles WritePruned(const Checkpoint& source, const ModelEdit& edit, const 
   if (source.ragged && rule.storage == Storage::kMasked) CheckUniform(pruned);  // no config can say it
   CheckOutput(source, output.path, output.force);
   const std::map<std::string, LazyTensor> tensors = MakePrunedTensors(source, edit, rule);
-  DescribeStorage(edit, rule, output.document);
+  DescribeStorage(source.config, edit, rule, output.document);
   WrittenFiles written;
   for (const auto& [name, tensor] : tensors) written.weight_bytes += static_cast<int64_t>(tensor.num_bytes());
 

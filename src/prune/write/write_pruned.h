@@ -6,7 +6,7 @@
 #include <string>
 
 #include "base/json.h"
-#include "model/checkpoint.h"
+#include "checkpoint/checkpoint.h"
 #include "prune/layer_edit.h"
 #include "prune/write/storage.h"
 

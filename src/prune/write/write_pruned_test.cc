@@ -11,11 +11,12 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "checkpoint/family.h"
+#include "checkpoint/gguf_export.h"
+#include "checkpoint/load.h"
+#include "checkpoint/random_model.h"
 #include "io/gguf_writer.h"
 #include "io/safetensors.h"
-#include "model/gguf_export.h"
-#include "model/model.h"
-#include "model/random_model.h"
 #include "prune/write/apply_mask.h"
 #include "tests/support/golden.h"
 #include "tests/support/logits.h"
@@ -80,8 +81,8 @@ TEST_P(WriteGroupsTest, EveryStorageLoadsAndGivesTheLogitsOfTheMaskedModel) {
     WritePruned(source, mask, {.storage = storage}, {.path = dir.File(name), .document = {{"schema", "x"}}});
     const Model loaded = LoadModel(OpenCheckpoint(dir.File(name)));
     const ModelConfig expected = PrunedConfig(source.config, mask, {.storage = storage});
-    for (size_t j = 0; j < expected.blocks.size(); ++j)
-      EXPECT_EQ(loaded.config().blocks[j].group_begin, expected.blocks[j].group_begin);
+    for (size_t j = 0; j < expected.mixers.size(); ++j)
+      EXPECT_EQ(loaded.config().mixers[j].state_begin, expected.mixers[j].state_begin);
     return RunPass(loaded, SomeTokens(40)).logits;
   };
   const std::vector<float> masked = write(uneven, Storage::kMasked, "masked");
@@ -111,7 +112,7 @@ TEST(WritePruned, UnevenMasksNeedAnotherStorage) {
                 {.path = dir.File("out")});
   });
   StateMask none = uneven;
-  for (LayerMask& layer : none.layers) layer.kept = {{}, {}};
+  for (LayerMask& layer : none.mixers) layer.kept = {{}, {}};
   ExpectError(ErrorKind::kUnsupported, "nothing is left",
               [&] { WritePruned(source, none, {}, {.path = dir.File("out")}); });
   EXPECT_EQ(EntriesIn(dir.path()), 1u);
@@ -126,7 +127,7 @@ TEST(WritePruned, UnevenMasksNeedAnotherStorage) {
 TEST(WritePruned, WhatTheMaskDoesNotTouchIsTheSameToTheByte) {
   const TempDir dir;
   ModelConfig config = TinyConfig(2, 16);
-  config.projection_bias = true;
+  ForEachMixer(config, [](MixerDims& d) { d.in_bias = d.out_bias = true; });
   config.tied_head = false;
   for (const DType dtype : {DType::kF32, DType::kF16, DType::kBF16}) {
     const TempDir inner;
@@ -265,23 +266,23 @@ TEST(WritePruned, NewRowsOfBAndCTakeTheSourcesPlace) {
   const TempDir dir;
   const Checkpoint source = OpenCheckpoint(MakeCheckpoint(dir, TinyConfig(2, 16)));
   const StateMask mask = EvenMask(source.config, 8);
-  const BlockDims& dims = source.config.blocks[1];
-  const Tensor in_proj = LoadModel(source).weights().blocks[1].in_proj;
+  const MixerDims& dims = source.config.mixers[1];
+  const Tensor in_proj = LoadModel(source).weights().mixers[1].in_proj;
   const int64_t M = dims.d_model, GN = dims.state_channels();
   std::vector<float> rows(static_cast<size_t>(2 * GN * M));
   for (size_t i = 0; i < rows.size(); ++i) rows[i] = static_cast<float>(i);
   ModelEdit edit(mask);
-  edit.layers[1].state_rows = MakeTensor(Shape{2 * GN, M}, rows);
+  edit.mixers[1].state_rows = MakeTensor(Shape{2 * GN, M}, rows);
   WritePruned(source, edit, {}, {.path = dir.File("out")});
   const Model pruned = LoadModel(OpenCheckpoint(dir.File("out")));
   EXPECT_EQ(UniformStateSize(pruned.config()), 8);
   // The plain model with the same rows put in, then pruned in memory.
-  BlockWeights expected = LoadModel(source).weights().blocks[1];
-  expected.in_proj = ReplaceStateRows(in_proj, dims, edit.layers[1].state_rows);
-  expected = CompactBlock(expected, dims, mask.layers[1]);
-  EXPECT_EQ(ToFloats(pruned.weights().blocks[1].in_proj), ToFloats(expected.in_proj));
+  MixerWeights expected = LoadModel(source).weights().mixers[1];
+  expected.in_proj = ReplaceStateRows(in_proj, dims, edit.mixers[1].state_rows);
+  expected = CompactBlock(expected, dims, mask.mixers[1]);
+  EXPECT_EQ(ToFloats(pruned.weights().mixers[1].in_proj), ToFloats(expected.in_proj));
   EXPECT_EQ(ToFloats(expected.in_proj)[static_cast<size_t>(2 * dims.d_inner() * M)],
-            rows[static_cast<size_t>(mask.layers[1].kept[0][0] * M)]);
+            rows[static_cast<size_t>(mask.mixers[1].kept[0][0] * M)]);
 }
 
 TEST(WritePruned, NewTensorsComeUnderTheMixersPrefix) {
@@ -289,7 +290,7 @@ TEST(WritePruned, NewTensorsComeUnderTheMixersPrefix) {
   const Tensor added = MakeTensor(Shape{3}, values);
   const auto edit_of = [&](const Checkpoint& source, const std::string& suffix) {
     ModelEdit edit(EvenMask(source.config, 8));
-    edit.layers[1].tensors.emplace(suffix, added);
+    edit.mixers[1].tensors.emplace(suffix, added);
     return edit;
   };
   const TempDir dir;

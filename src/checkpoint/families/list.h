@@ -1,0 +1,14 @@
+// All families, each in a file of its own beside this one. A new family is that file, a line here and one in
+// CMakeLists.txt.
+#pragma once
+
+#include "checkpoint/family.h"
+
+namespace ghost {
+
+extern const Family kMamba2Family;
+extern const Family kZamba2Family;
+
+inline constexpr const Family* kFamilies[] = {&kMamba2Family, &kZamba2Family};
+
+}  // namespace ghost

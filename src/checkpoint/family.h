@@ -1,0 +1,78 @@
+// A family of models is one file: how its configuration becomes layers and parts, what its tensors are
+// called, what removal changes in its files, and which other runtimes know it. Nothing outside a family's
+// file asks which family a model is of; it asks for what the family says here.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/json.h"
+#include "io/gguf.h"
+#include "io/gguf_writer.h"
+#include "model/config.h"
+
+namespace ghost {
+
+// The GGUF form of a family.
+struct GgufForm {
+  std::string_view architecture;
+  ModelConfig (*parse)(const GgufFile& file);
+  // The keys that describe the architecture; those of the file and of the tokenizer are the caller's.
+  GgufKeys (*make_keys)(const ModelConfig& config);
+  std::string_view state_size_key;
+};
+
+// A released model by its name, for benchmarks and tests.
+struct ReleasedModel {
+  std::string name;
+  ModelConfig (*make)(std::string_view name);
+};
+
+struct Family {
+  std::string_view name;                // model_type of config.json
+  std::string_view title;               // for people
+  std::string_view transformers_class;  // that loads it
+  // From config.json: Hugging Face's, or another layout of the family. Checks every number before anything is
+  // sized by it. `file` names the source in messages.
+  ModelConfig (*parse)(const Json& json, const std::string& file);
+  // Whether a config.json without a model_type is of this family; null: never.
+  bool (*recognize)(const Json& json);
+  // Names all tensors after config.layout and the structure of the layers.
+  void (*name_tensors)(ModelConfig& config);
+  // The Hugging Face config.json of a model that has none; its state size is the largest N of all mixers.
+  OrderedJson (*make_config)(const ModelConfig& config);
+  // The field of a config.json, `text`, that says the state size: all that removing channels changes.
+  std::vector<std::string_view> (*state_size_path)(const ModelConfig& config, const std::string& text,
+                                                   const std::string& file);
+  const GgufForm* gguf;  // null: other runtimes of GGUF files do not know the family
+  bool trainable;        // gradients exist for every tensor
+  std::vector<ReleasedModel> (*released)();
+};
+
+// By its name; the list is in families/list.h.
+const Family& FamilyOf(const ModelConfig& config);
+
+// Chooses the family by the keys that are there. A config of another architecture, or one without a Mamba2
+// mixer, is Error(kUnsupported).
+ModelConfig ParseConfig(const Json& json, const std::string& file);
+ModelConfig ParseGgufConfig(const GgufFile& file);
+
+// The Hugging Face config.json of a model that has none.
+OrderedJson MakeHuggingFaceConfig(const ModelConfig& config);
+
+// One step with one mixer per layer, `layers` of them.
+void AddMixerLayers(const MixerDims& mixer, int layers, float eps, ModelConfig& config);
+
+// The same model with the names of the Hugging Face layout.
+ModelConfig WithHuggingFaceNames(ModelConfig config);
+
+// Cuts a configuration down; 1 to num_layers().
+void KeepFirstLayers(int count, ModelConfig& config);
+
+// The configuration of a released model by its name, e.g. "mamba2-130m". Unknown names are Error(kUsage)
+// listing all.
+ModelConfig ReleasedConfig(std::string_view name);
+std::vector<std::string> ReleasedNames();
+
+}  // namespace ghost

@@ -1,0 +1,70 @@
+#include "checkpoint/ragged.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+
+namespace ghost {
+namespace {
+
+constexpr int64_t kMaxIndex = 4095;  // of a state channel in its group
+
+[[noreturn]] void Bad(const std::string& file, const std::string& at, const std::string& expected,
+                      const Json& actual) {
+  std::string found = actual.dump(-1, ' ', false, Json::error_handler_t::replace);
+  if (found.size() > 80) found = found.substr(0, 80) + "...";
+  throw Error(ErrorKind::kCorrupt, "list of kept state channels makes no sense",
+              {.file = file, .tensor = at, .expected = expected, .actual = found});
+}
+
+// The number of channels in one group's list.
+int CountKept(const Json& group, const std::string& at, const std::string& file) {
+  if (!group.is_array()) Bad(file, at, "a list of indices", group);
+  int64_t last = -1;
+  for (const Json& index : group) {
+    if (!index.is_number_unsigned() || index.get<uint64_t>() > static_cast<uint64_t>(kMaxIndex) ||
+        index.get<int64_t>() <= last) {
+      Bad(file, at, fmt::format("ascending indices from 0 to {}", kMaxIndex), index);
+    }
+    last = index.get<int64_t>();
+  }
+  return static_cast<int>(group.size());
+}
+
+}  // namespace
+
+bool IsRagged(const Json& ghost, const std::string& file) {
+  if (!ghost.is_object()) Bad(file, "(document)", "an object", ghost);
+  return JsonString(ghost, "storage", "", file) == "ragged";
+}
+
+void ApplyRaggedSizes(const Json& ghost, const std::string& file, ModelConfig& config) {
+  const auto entries = ghost.find("layers");
+  if (entries == ghost.end() || !entries->is_array() || entries->size() != config.mixers.size()) {
+    Bad(file, "layers", fmt::format("a list of {} mixers", config.num_mixers()),
+        entries == ghost.end() ? Json() : Json(entries->size()));
+  }
+  for (size_t i = 0; i < config.mixers.size(); ++i) {
+    const Json& entry = (*entries)[i];
+    MixerDims& dims = config.mixers[i];
+    const auto G = static_cast<size_t>(dims.num_groups());
+    const std::string at = fmt::format("layers[{}]", i);
+    if (!entry.is_object()) Bad(file, at, "an object", entry);
+    if (JsonInt(entry, "layer", dims.layer, 0, config.num_layers(), file) != dims.layer)
+      Bad(file, at + ".layer", std::to_string(dims.layer), entry["layer"]);
+    const auto kept = entry.find("kept");
+    if (kept == entry.end() || !kept->is_array() || kept->size() != G) {
+      Bad(file, at + ".kept", fmt::format("a list of {} groups", G),
+          kept == entry.end() ? Json() : Json(kept->size()));
+    }
+    std::vector<int> begin = {0};
+    for (size_t g = 0; g < G; ++g)
+      begin.push_back(begin.back() + CountKept((*kept)[g], fmt::format("{}.kept[{}]", at, g), file));
+    dims.SetGroups(std::move(begin));
+  }
+}
+
+}  // namespace ghost

@@ -1,0 +1,25 @@
+// Models with random weights: of released sizes (family.h) for measuring, of tiny ones for tests.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model/config.h"
+#include "model/model.h"
+
+namespace ghost {
+
+// Hugging Face names and shapes, values by Mamba2's own initialisation rules (A in 1..16, step sizes
+// log-uniform in 1e-3..1e-1, projections of variance 1/fan-in). Matrices are stored as `dtype` (F32, F16 or
+// BF16), vectors as F32. The same seed gives the same bytes for every number of threads.
+std::map<std::string, Tensor> MakeRandomTensors(const ModelConfig& config, DType dtype, uint64_t seed);
+
+Model MakeRandomModel(const ModelConfig& config, DType dtype, uint64_t seed);
+
+// The dt_bias that softplus turns into the step size `value` > 0.
+double InverseSoftplus(double value);
+
+}  // namespace ghost

@@ -1,0 +1,77 @@
+#include "model/parts/mixer.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "model/optional_floats.h"
+
+namespace ghost {
+
+int MixerDims::max_group_size() const {
+  int largest = 0;
+  for (int g = 0; g < num_groups(); ++g) largest = std::max(largest, group_size(g));
+  return largest;
+}
+
+int64_t MixerDims::state_floats() const {
+  const int K = num_heads / num_groups();
+  return int64_t{K} * head_dim * state_channels();
+}
+
+std::vector<int> UniformGroups(int num_groups, int state_dim) {
+  std::vector<int> begin(static_cast<size_t>(num_groups) + 1);
+  for (int g = 0; g <= num_groups; ++g) begin[static_cast<size_t>(g)] = g * state_dim;
+  return begin;
+}
+
+PartCost CostOf(const MixerDims& d) {
+  const double M = d.d_model, R = d.d_inner();
+  return {.macs = M * (d.in_proj_rows() + R), .scan_flops = 5.0 * static_cast<double>(d.state_floats())};
+}
+
+Mixer MakeMixer(const MixerDims& dims, const MixerWeights& w, bool stores_a) {
+  Mixer m;
+  m.dims = dims;
+  m.in_proj = w.in_proj;
+  m.out_proj = w.out_proj;
+  m.in_proj_bias = OptionalFloats(w.in_proj_bias);
+  m.conv_taps = ToFloats(w.conv);
+  m.conv_bias = OptionalFloats(w.conv_bias);
+  m.dt_bias = ToFloats(w.dt_bias);
+  m.a = ToFloats(w.a_log);
+  if (!stores_a) {
+    for (float& value : m.a) value = -std::exp(value);
+  }
+  m.d = ToFloats(w.d);
+  m.gate_norm = ToFloats(w.gate_norm);
+  m.out_proj_bias = OptionalFloats(w.out_proj_bias);
+  return m;
+}
+
+InProjParts ViewInProj(View zxbcdt, const MixerDims& d) {
+  return {zxbcdt.Cols(d.z_row(), d.d_inner()), zxbcdt.Cols(d.x_row(), d.conv_channels()),
+          zxbcdt.Cols(d.dt_row(), d.num_heads)};
+}
+
+ConvWeights ViewConv(const Mixer& m) {
+  return {m.conv_taps.data(), DataOrNull(m.conv_bias), m.dims.conv_width};
+}
+
+ScanInput ViewScan(const Mixer& m, ConstView xbc, ConstView dt, std::span<const int> state_begin,
+                   std::span<const SequenceSpan> sequences) {
+  const int64_t R = m.dims.d_inner(), GN = state_begin.back();
+  ScanInput in;
+  in.num_heads = m.dims.num_heads;
+  in.head_dim = m.dims.head_dim;
+  in.group_begin = state_begin;
+  in.x = xbc.Cols(0, R);
+  in.b = xbc.Cols(R, GN);
+  in.c = xbc.Cols(R + GN, GN);
+  in.dt = dt;
+  in.a = m.a.data();
+  in.d = m.d.data();
+  in.sequences = sequences;
+  return in;
+}
+
+}  // namespace ghost

@@ -1,0 +1,70 @@
+#include "model/parts/mixer_backward.h"
+
+#include <vector>
+
+#include "kernels/conv/conv1d_backward.h"
+#include "kernels/matmul/matmul_backward.h"
+#include "kernels/norm/norm_backward.h"
+#include "kernels/scan/ssm_scan_backward.h"
+#include "tensor/matrix_buffer.h"
+
+namespace ghost {
+namespace {
+
+bool Wanted(const View& gradient) { return gradient.data != nullptr; }
+
+// y = x W^T + bias: the weights' part. Columns [first_row, first_row + weight.rows) of dy belong to `weight`.
+void LinearBackward(ConstView dy, ConstView x, const View& weight, const View& bias, int first_row) {
+  if (Wanted(weight)) OuterAccumulate(dy.Cols(first_row, weight.rows), x, weight);
+  if (Wanted(bias)) AddColumnSums(dy, bias.data);
+}
+
+// dA_log = dA * A, since A = -exp(A_log).
+void AddDecayGradients(const Mixer& m, const std::vector<float>& da, const std::vector<float>& dd,
+                       const MixerGradients& gradients) {
+  for (size_t h = 0; h < da.size(); ++h) {
+    if (Wanted(gradients.a_log)) gradients.a_log.data[h] += da[h] * m.a[h];
+    if (Wanted(gradients.d)) gradients.d.data[h] += dd[h];
+  }
+}
+
+}  // namespace
+
+void BackwardMixer(const Mixer& m, ConstView normed, std::span<const SequenceSpan> sequences,
+                   const MixerActivations& act, ConstView dhidden, View dnormed,
+                   MixerBackwardScratch& scratch, const MixerGradients& gradients) {
+  const MixerDims& d = m.dims;
+  const int64_t T = normed.rows, R = d.d_inner(), C = d.conv_channels(), H = d.num_heads;
+  const int64_t GN = d.state_channels();
+  const InProjParts in = ViewInProj(act.zxbcdt, d);
+  const View dgated = Grow(scratch.dgated, T, R), dxbc = Grow(scratch.dxbc, T, C);
+  const View ddt = Grow(scratch.ddt, T, H), dzxbcdt = Grow(scratch.dzxbcdt, T, d.in_proj_rows());
+  const InProjParts d_in = ViewInProj(dzxbcdt, d);
+  std::vector<float> da(static_cast<size_t>(H)), dd(da);
+
+  LinearBackward(dhidden, act.gated, gradients.out_proj, gradients.out_proj_bias, 0);  // (M, R)
+  MatMulTransposed(dhidden, WeightView(m.out_proj), dgated);                           // (T, R)
+  GatedRmsNormBackward(act.y, in.z, m.gate_norm.data(), d.gate_eps, d.norm_groups(), dgated,
+                       {.y = dgated, .z = d_in.z, .weight = gradients.gate_norm.data});
+  const View dy = dgated;  // (T, R): in place
+  SsmScanBackward(ViewScan(m, act.xbc, act.dt, d.state_begin, sequences), act.chunk_states, dy,
+                  {.x = dxbc.Cols(d.conv_x(), R),
+                   .b = dxbc.Cols(d.conv_b(), GN),
+                   .c = dxbc.Cols(d.conv_c(), GN),
+                   .dt = ddt,
+                   .a = da.data(),
+                   .d = dd.data()});
+  AddDecayGradients(m, da, dd, gradients);
+  SoftplusClampBackward(in.dt, m.dt_bias.data(), d.dt_min, d.dt_max, ddt, d_in.dt);  // (T, H)
+  if (Wanted(gradients.dt_bias)) AddColumnSums(d_in.dt, gradients.dt_bias.data);
+  for (const SequenceSpan& s : sequences) {
+    CausalConvSiluBackward(in.xbc.Rows(s.begin, s.length), ViewConv(m), dxbc.Rows(s.begin, s.length),
+                           {.in = d_in.xbc.Rows(s.begin, s.length),
+                            .taps = gradients.conv.data,
+                            .bias = gradients.conv_bias.data});  // (T, R+2GN)
+  }
+  LinearBackward(dzxbcdt, normed, gradients.in_proj, gradients.in_proj_bias, gradients.first_row);
+  MatMulTransposed(dzxbcdt, WeightView(m.in_proj), dnormed);  // (T, M)
+}
+
+}  // namespace ghost

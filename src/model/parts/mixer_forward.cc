@@ -1,0 +1,44 @@
+#include "model/parts/mixer_forward.h"
+
+#include "kernels/matmul/matmul.h"
+#include "kernels/norm/norm.h"
+#include "model/optional_floats.h"
+
+namespace ghost {
+namespace {
+
+// out = normed times `count` rows of in_proj from `first` on, with their bias.
+void Project(const Mixer& m, ConstView normed, int first, int count, View out) {
+  const float* bias = m.in_proj_bias.empty() ? nullptr : m.in_proj_bias.data() + first;
+  MatMul(normed, WeightView(m.in_proj).Rows(first, count), out, {.bias = bias});
+}
+
+}  // namespace
+
+void ProjectIn(const Mixer& m, ConstView normed, View zxbcdt) {
+  Project(m, normed, 0, m.dims.in_proj_rows(), zxbcdt);
+}
+
+void ProjectState(const Mixer& m, ConstView normed, View xbcdt) {
+  Project(m, normed, m.dims.x_row(), m.dims.in_proj_rows() - m.dims.x_row(), xbcdt);
+}
+
+void ProjectGate(const Mixer& m, ConstView normed, View z) {
+  Project(m, normed, m.dims.z_row(), m.dims.d_inner(), z);
+}
+
+void ConvolveAndStep(const Mixer& m, ConstView xbc_in, ConstView dt_in,
+                     std::span<const SequenceSpan> sequences, View xbc, View dt) {
+  CausalConvSilu(xbc_in, ViewConv(m), sequences, xbc);                       // (T, R+2GN)  eq. 10
+  SoftplusClamp(dt_in, m.dt_bias.data(), m.dims.dt_min, m.dims.dt_max, dt);  // (T, H)
+}
+
+void GateAndNorm(const Mixer& m, ConstView y, ConstView z, View gated) {
+  GatedRmsNorm(y, z, m.gate_norm.data(), m.dims.gate_eps, m.dims.norm_groups(), gated);
+}
+
+void AddProjectedOut(const Mixer& m, ConstView gated, View hidden) {
+  MatMul(gated, WeightView(m.out_proj), hidden, {.bias = DataOrNull(m.out_proj_bias), .accumulate = true});
+}
+
+}  // namespace ghost

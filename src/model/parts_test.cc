@@ -1,0 +1,144 @@
+// Parts in layers of every form: side by side on one norm, several steps per layer, layers without a mixer.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+
+#include "base/rng.h"
+#include "checkpoint/random_model.h"
+#include "model/backward.h"
+#include "model/cost.h"
+#include "model/runner.h"
+#include "tests/support/logits.h"
+#include "tests/support/parallel_config.h"
+
+namespace ghost {
+namespace {
+
+std::vector<float> Rows(ConstView rows) { return {rows.data, rows.data + rows.rows * rows.cols}; }
+
+void ExpectClose(const std::vector<float>& a, const std::vector<float>& b, float limit) {
+  ASSERT_EQ(a.size(), b.size());
+  for (size_t i = 0; i < a.size(); ++i) ASSERT_NEAR(a[i], b[i], limit) << i;
+}
+
+TEST(Parts, MixersHaveTheirOwnOrdinal) {
+  const ModelConfig config = ParallelConfig();
+  EXPECT_EQ(config.num_layers(), 3);
+  EXPECT_EQ(config.num_steps(), 5);
+  ASSERT_EQ(config.num_mixers(), 2);
+  EXPECT_EQ(config.mixers[1].layer, 2);
+  EXPECT_EQ(CacheWidths(config), (std::vector<int>{16, 16}));
+  const Model model = MakeRandomModel(config, DType::kF32, 5);
+  EXPECT_EQ(model.StepOfMixer(1).number, 4);
+  EXPECT_EQ(model.StepOfMixer(1).layer, 2);
+  EXPECT_EQ(model.steps()[0].parts.size(), 2u);
+  EXPECT_EQ(model.steps()[2].mixer, nullptr);
+  EXPECT_EQ(SsmStateBytes(config), 2 * 64 * 6 * 4);
+  EXPECT_EQ(KeyValueBytes(config), 2 * 2 * 16 * 4);
+}
+
+TEST(Parts, LayersAreObservedOnceEach) {
+  const Model model = MakeRandomModel(ParallelConfig(), DType::kF32, 5);
+  const std::vector<int32_t> tokens = SomeTokens(4);
+  const SequenceInput input{tokens};
+  std::vector<int> seen;
+  Runner(model).Forward({&input, 1}, [&](int layer, ConstView) { seen.push_back(layer); });
+  EXPECT_EQ(seen, (std::vector<int>{0, 1, 2, 3}));
+}
+
+TEST(Parts, StepByStepEqualsWholeAndABatchEqualsItsSequences) {
+  const Model model = MakeRandomModel(ParallelConfig(), DType::kF32, 5);
+  const std::vector<int32_t> tokens = SomeTokens(40);
+  const std::vector<float> whole = RunPass(model, tokens).logits;
+  Runner runner(model);
+  SequenceState first(model.config()), second(model.config());
+  std::vector<float> stepwise;
+  for (size_t t = 0; t < tokens.size(); ++t) {
+    // The second sequence is some tokens ahead, so that positions differ within a pass.
+    const size_t ahead = t == 0 ? 4 : 1;
+    const std::vector<SequenceInput> inputs = {
+        {std::span(tokens).subspan(t, 1), &first},
+        {std::span(tokens).subspan(t == 0 ? 0 : std::min(t + 3, tokens.size() - 1), ahead), &second}};
+    const ConstView logits = runner.Logits(runner.Forward(inputs));
+    stepwise.insert(stepwise.end(), logits.Row(0), logits.Row(0) + logits.cols);
+  }
+  ExpectClose(stepwise, whole, 1e-4f);
+}
+
+// With the output projection of attention zeroed, a step with both parts is the mixer's alone.
+TEST(Parts, PartsOfAStepAddUpOnOneInput) {
+  const ModelConfig config = ParallelConfig();
+  const Model model = MakeRandomModel(config, DType::kF32, 5);
+  const std::vector<int32_t> tokens = SomeTokens(12);
+  const auto first_step = [&](bool mixer, bool attention) {
+    ModelWeights weights = model.weights();
+    const auto zero = [](Tensor& t) {
+      t = MakeTensor(t.shape(), std::vector<float>(static_cast<size_t>(t.shape().NumElements()), 0.0f));
+    };
+    if (!mixer) zero(weights.mixers[0].out_proj);
+    if (!attention) zero(weights.attentions[0].out);
+    ModelConfig one = config;
+    one.layers.resize(1);
+    one.layers[0].steps.resize(1);
+    const Model changed(one, weights);
+    const SequenceInput input{tokens};
+    std::vector<float> hidden;
+    Runner(changed).Forward({&input, 1}, [&](int layer, ConstView rows) {
+      if (layer == 0) hidden = Rows(rows);
+    });
+    return hidden;
+  };
+  const std::vector<float> none = first_step(false, false), both = first_step(true, true);
+  const std::vector<float> mixer = first_step(true, false), attention = first_step(false, true);
+  std::vector<float> sum = none;
+  float apart = 0;
+  for (size_t i = 0; i < sum.size(); ++i) {
+    sum[i] += (mixer[i] - none[i]) + (attention[i] - none[i]);
+    apart = std::max(apart, std::fabs(attention[i] - none[i]));
+  }
+  ExpectClose(both, sum, 1e-5f);
+  EXPECT_GT(apart, 1e-2f);
+}
+
+// The loss along a random direction of a tensor, against the gradient.
+TEST(Parts, GradientsCrossEveryPart) {
+  ModelConfig config = ParallelConfig();
+  config.tied_head = false;
+  const Model model = MakeRandomModel(config, DType::kF32, 7);
+  const std::vector<int32_t> tokens = SomeTokens(48), targets = SomeTokens(49);
+  const TokenBatch batch{tokens, std::span(targets).subspan(1), /*length=*/24};
+  const auto expect = [&](const std::function<Tensor&(ModelWeights&)>& slot,
+                          const std::function<View&(ModelGradients&)>& view, const char* what) {
+    ModelWeights weights = model.weights();
+    const Tensor tensor = slot(weights);
+    const std::vector<float> values = ToFloats(tensor);
+    std::vector<float> direction(values.size()), gradient(values.size());
+    Rng rng(3);
+    for (float& v : direction) v = static_cast<float>(rng.Normal());
+    const auto loss_at = [&](float step) {
+      std::vector<float> moved = values;
+      for (size_t i = 0; i < moved.size(); ++i) moved[i] += step * direction[i];
+      slot(weights) = MakeTensor(tensor.shape(), moved);
+      return BackwardPass(Model(config, weights)).Loss(batch);
+    };
+    constexpr float kStep = 1e-4f;
+    const double difference = (loss_at(kStep) - loss_at(-kStep)) / (2.0 * kStep);
+    ModelGradients gradients(config);
+    view(gradients) = View(gradient.data(), tensor.shape()[0], tensor.shape()[1]);
+    for (const KeepPolicy policy : {KeepPolicy::kInputs, KeepPolicy::kActivations}) {
+      std::ranges::fill(gradient, 0.0f);
+      BackwardPass(model, {}, policy).Run(batch, 1.0, gradients);
+      double along = 0;
+      for (size_t i = 0; i < gradient.size(); ++i) along += double{gradient[i]} * double{direction[i]};
+      EXPECT_NEAR(along, difference, 5e-3 * std::fabs(difference)) << what;
+    }
+  };
+  expect([](ModelWeights& w) -> Tensor& { return w.embedding; },
+         [](ModelGradients& g) -> View& { return g.embedding; }, "embedding");
+  expect([](ModelWeights& w) -> Tensor& { return w.mixers[0].in_proj; },
+         [](ModelGradients& g) -> View& { return g.mixers[0].in_proj; }, "in_proj of the first mixer");
+}
+
+}  // namespace
+}  // namespace ghost
