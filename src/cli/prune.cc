@@ -9,12 +9,12 @@
 namespace ghost {
 namespace {
 
-void PrintPrune(const OrderedJson& d) {
-  const double before = d["state_bytes_before"].get<double>(), after = d["state_bytes_after"].get<double>();
-  for (const auto& line : d["advice"]) fmt::print(stderr, "note: {}\n", line.get<std::string>());
-  fmt::print("wrote {} ({})\nstate per sequence: {} -> {}{}\n", d["output"].get<std::string>(),
-             d["storage"].get<std::string>(), Bytes(before), Bytes(after),
-             d["storage"] == "masked" ? ", dropped channels are zeros" : "");
+void PrintPrune(const PruneResult& r) {
+  for (const std::string& line : r.advice) fmt::print(stderr, "note: {}\n", line);
+  fmt::print("wrote {} ({})\nstate per sequence: {} -> {}{}\n", r.options.output, NameOf(r.storage),
+             Bytes(static_cast<double>(r.state_bytes_before)),
+             Bytes(static_cast<double>(r.state_bytes_after)),
+             r.storage == Storage::kMasked ? ", dropped channels are zeros" : "");
 }
 
 // --mask and --remove are what some scripts call two of the storages. They are not shown in --help.

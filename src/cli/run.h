@@ -18,9 +18,6 @@ inline void PrintJson(const OrderedJson& document) {
   std::fwrite(text.data(), 1, text.size(), stdout);
 }
 
-// For commands that return their document instead of a struct with a ToJson of its own.
-inline const OrderedJson& ToJson(const OrderedJson& document) { return document; }
-
 // Applies the flags all verbs share.
 inline void ApplyCommon(const CommonOptions& common) {
   if (common.threads < 0 || common.threads > 1024) {

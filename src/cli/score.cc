@@ -8,14 +8,13 @@
 namespace ghost {
 namespace {
 
-void PrintScore(const OrderedJson& d) {
+void PrintScore(const ScoreResult& r) {
   fmt::print("layer          min       median          max   weaker half holds\n");
-  for (const auto& l : d["layers"]) {
-    fmt::print("{:<5} {:>12.4g} {:>12.4g} {:>12.4g}   {:>6.2f} % of the total\n", l["layer"].get<int>(),
-               l["min"].get<double>(), l["median"].get<double>(), l["max"].get<double>(),
-               100.0 * l["share_of_lower_half"].get<double>());
+  for (const ScoreSummary& s : r.layers) {
+    fmt::print("{:<5} {:>12.4g} {:>12.4g} {:>12.4g}   {:>6.2f} % of the total\n", s.layer, s.min, s.median,
+               s.max, 100.0 * s.share_of_lower_half);
   }
-  fmt::print("\nwrote {}\n", d["output"].get<std::string>());
+  fmt::print("\nwrote {}\n", r.options.output);
 }
 
 }  // namespace

@@ -36,8 +36,11 @@ void FinishRun(const Timer& timer, RunRecord& run) {
 }
 
 OrderedJson BeginDocument(const RunRecord& run, OrderedJson options) {
-  return MakeDocument(run.schema, run.model ? ToJson(*run.model) : OrderedJson(nullptr), std::move(options),
-                      run.seed ? OrderedJson(*run.seed) : OrderedJson(nullptr));
+  return {{"schema", run.schema},
+          {"ghost_version", GhostVersion()},
+          {"model", run.model ? ToJson(*run.model) : OrderedJson(nullptr)},
+          {"options", std::move(options)},
+          {"seed", run.seed ? OrderedJson(*run.seed) : OrderedJson(nullptr)}};
 }
 
 void EndDocument(const RunRecord& run, OrderedJson& document) {
@@ -53,23 +56,6 @@ OrderedJson OrNull(const std::optional<double>& value) {
 
 std::string DumpDocument(const OrderedJson& document) {
   return document.dump(2, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
-}
-
-OrderedJson DescribeModel(const Checkpoint& checkpoint) { return ToJson(IdentifyModel(checkpoint)); }
-
-OrderedJson MakeDocument(const std::string& schema, OrderedJson model, OrderedJson options,
-                         OrderedJson seed) {
-  return {{"schema", schema},
-          {"ghost_version", GhostVersion()},
-          {"model", std::move(model)},
-          {"options", std::move(options)},
-          {"seed", std::move(seed)}};
-}
-
-void FinishDocument(OrderedJson& document, const Timer& timer) {
-  RunRecord run;
-  FinishRun(timer, run);
-  EndDocument(run, document);
 }
 
 }  // namespace ghost

@@ -51,10 +51,4 @@ OrderedJson OrNull(const std::optional<double>& value);
 // generated text.
 std::string DumpDocument(const OrderedJson& document);
 
-// For commands that build their document directly: the same head and tail.
-OrderedJson DescribeModel(const Checkpoint& checkpoint);
-OrderedJson MakeDocument(const std::string& schema, OrderedJson model, OrderedJson options,
-                         OrderedJson seed = nullptr);
-void FinishDocument(OrderedJson& document, const Timer& timer);
-
 }  // namespace ghost

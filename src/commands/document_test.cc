@@ -40,7 +40,6 @@ TEST(Document, NamesTheModelAndWhatIsInIt) {
   EXPECT_EQ(model.path, "tests/golden/m2_g1_n16_tied");
   EXPECT_EQ(model.family, "mamba2");
   EXPECT_EQ(model.layout, "huggingface");
-  EXPECT_EQ(ToJson(model), DescribeModel(checkpoint));
   EXPECT_EQ(ToJson(model)["content_hash"], model.content_hash);
 }
 

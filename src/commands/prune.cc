@@ -22,6 +22,8 @@
 namespace ghost {
 namespace {
 
+constexpr const char* kMaskFile = "mask-file";  // in place of a method's name
+
 // What readers of the result must know about the method, so that they need not know its name.
 void AddFacts(const Method* method, OrderedJson& run) {
   run["chosen_by_hand"] = method == nullptr;
@@ -35,17 +37,17 @@ void AddFacts(const Method* method, OrderedJson& run) {
 
 // Everything the masks depend on; also what a journal must agree with.
 OrderedJson DescribeRun(const PruneOptions& o, const Method& method, const PrunePlan& plan,
-                        const OrderedJson& model, const CalibrationData& data) {
+                        const ModelIdentity& model, const CalibrationData& data) {
   OrderedJson run;
   if (!o.mask_file.empty()) {
-    run = {{"model", model["content_hash"]},
-           {"method", "mask-file"},
+    run = {{"model", model.content_hash},
+           {"method", kMaskFile},
            {"mask_file", o.mask_file},
            {"conv_bias", o.keep_conv_bias ? "kept" : "zeroed"}};
     AddFacts(nullptr, run);
     return run;
   }
-  run = {{"model", model["content_hash"]},
+  run = {{"model", model.content_hash},
          {"norm_groups", o.model.norm_groups},
          {"dt_min", o.model.dt_min},
          {"method", o.method},
@@ -120,20 +122,32 @@ std::vector<LayerOutcome> CalibratedLayers(const PruneOptions& o, const Method& 
   }
 }
 
-OrderedJson DescribeLayers(const std::vector<LayerOutcome>& layers, const ModelConfig& config) {
+OrderedJson DescribeLayers(const PruneResult& r) {
   OrderedJson list = OrderedJson::array();
-  for (size_t layer = 0; layer < layers.size(); ++layer) {
-    const std::vector<int>& begin = config.mixers[layer].state_begin;
+  for (size_t i = 0; i < r.outcomes.size(); ++i) {
+    const LayerOutcome& outcome = r.outcomes[i];
+    const std::vector<int>& begin = r.mixers[i].state_begin;
     OrderedJson scores = OrderedJson::array();
     for (size_t g = 0; g + 1 < begin.size(); ++g) {
-      scores.push_back(std::vector<double>(layers[layer].scores.begin() + begin[g],
-                                           layers[layer].scores.begin() + begin[g + 1]));
+      scores.push_back(
+          std::vector<double>(outcome.scores.begin() + begin[g], outcome.scores.begin() + begin[g + 1]));
     }
-    list.push_back(
-        {{"layer", config.mixers[layer].layer}, {"kept", layers[layer].edit.mask.kept}, {"scores", scores}});
-    if (!layers[layer].summary.empty()) list.back()["summary"] = layers[layer].summary;
+    list.push_back({{"layer", r.mixers[i].layer}, {"kept", outcome.edit.mask.kept}, {"scores", scores}});
+    if (!outcome.summary.empty()) list.back()["summary"] = outcome.summary;
   }
   return list;
+}
+
+// ghost.json, but for what the writer adds.
+OrderedJson GhostDocument(const PruneResult& r) {
+  OrderedJson d = BeginDocument(r.run, EchoOptions(r.options));
+  d["pruning"] = r.pruning;
+  d["state_bytes_before"] = r.state_bytes_before;
+  d["state_bytes_after"] = r.state_bytes_after;
+  d["advice"] = r.advice;
+  d["layers"] = DescribeLayers(r);
+  EndDocument(r.run, d);
+  return d;
 }
 
 // The text that --help shows lives as long as the program.
@@ -161,29 +175,24 @@ ModelEdit EditOf(const std::vector<LayerOutcome>& layers) {
   return edit;
 }
 
-// What the card says beside what the options and the run do.
-struct Result {
-  const ModelConfig& before;
-  const ModelConfig& after;
-  const ModelEdit& edit;
-};
-
-std::string MakeCard(const PruneOptions& o, const OrderedJson& run, Storage storage, const Result& result) {
+std::string MakeCard(const PruneResult& r, const ModelConfig& before, const ModelConfig& after,
+                     const ModelEdit& edit) {
+  const PruneOptions& o = r.options;
   const bool given = !o.mask_file.empty();
-  const std::string calibrated_on = CalibrationText(Json(run.value("calibration", OrderedJson())));
+  const std::string calibrated_on = CalibrationText(Json(r.pruning.value("calibration", OrderedJson())));
   ModelCardFacts facts;
   facts.base_model = o.model.model;
-  facts.method = run["method"].get<std::string>();
-  facts.before = result.before;
-  facts.after = result.after;
-  facts.mask = result.edit.mask();
-  facts.sparsity = given ? DroppedShare(facts.mask, result.before) : o.sparsity;
+  facts.method = given ? kMaskFile : o.method;
+  facts.before = before;
+  facts.after = after;
+  facts.mask = edit.mask();
+  facts.sparsity = given ? DroppedShare(facts.mask, before) : o.sparsity;
   facts.calibration = calibrated_on.empty() ? "none" : calibrated_on;
-  facts.edits_weights = run["edits_weights"].get<bool>();
-  for (const LayerEdit& layer : result.edit.mixers) {
-    for (const auto& [suffix, tensor] : layer.tensors) facts.added.insert(suffix);
+  facts.edits_weights = !given && FindMethod(o.method).edits_weights;
+  for (const LayerEdit& one : edit.mixers) {
+    for (const auto& [suffix, tensor] : one.tensors) facts.added.insert(suffix);
   }
-  facts.storage = storage;
+  facts.storage = r.storage;
   facts.try_command = "ghost generate PATH --prompt \"Once upon a time\"";
   facts.ghost_version = GhostVersion();
   return MakeModelCard(facts);
@@ -201,7 +210,7 @@ std::string_view VariantHelp() {
   return help;
 }
 
-OrderedJson Prune(const PruneOptions& options) {
+PruneResult Prune(const PruneOptions& options) {
   const Timer timer;
   const Method& method = FindMethod(options.method);
   const LoadedModel loaded = LoadModel(options.model);
@@ -214,41 +223,43 @@ OrderedJson Prune(const PruneOptions& options) {
     data = LoadCalibration(options.calibration, loaded);
     RequireSamples(data, method.name);
   }
-
-  const OrderedJson described_model = DescribeModel(loaded.checkpoint);
-  const OrderedJson run = DescribeRun(options, method, plan, described_model, data);
+  PruneResult result{.options = options, .mixers = config.mixers, .storage = plan.storage.storage};
+  result.run.schema = "ghost.prune/1";
+  result.run.model = IdentifyModel(loaded.checkpoint);
+  result.run.seed = options.calibration.seed;
+  result.pruning = DescribeRun(options, method, plan, *result.run.model, data);
   std::optional<Journal> journal;
   if (!given && options.journal_gb > 0.0) {
     const auto max_bytes = static_cast<int64_t>(std::min(options.journal_gb, 1e9) * 1e9);
-    journal.emplace(options.output + ".journal", run, Journal::Options{.max_snapshot_bytes = max_bytes});
+    journal.emplace(options.output + ".journal", result.pruning,
+                    Journal::Options{.max_snapshot_bytes = max_bytes});
   }
-  const std::vector<LayerOutcome> layers =
+  result.outcomes =
       given ? LoadMask(options.mask_file, config)
             : CalibratedLayers(options, method, plan, loaded.model, data, journal ? &*journal : nullptr);
 
-  const ModelEdit edit = EditOf(layers);
+  const ModelEdit edit = EditOf(result.outcomes);
   const ModelConfig pruned = PrunedConfig(config, edit, plan.storage);
-  OrderedJson document =
-      MakeDocument("ghost.prune/1", described_model, EchoOptions(options), options.calibration.seed);
-  document["pruning"] = run;
-  document["state_bytes_before"] = SsmStateBytes(config);
-  document["state_bytes_after"] = SsmStateBytes(pruned);
-  document["advice"] =
-      plan.storage.storage == Storage::kMasked ? std::vector<std::string>{} : AdviseStateSize(pruned);
-  document["layers"] = DescribeLayers(layers, config);
-  FinishDocument(document, timer);
-
+  result.state_bytes_before = SsmStateBytes(config);
+  result.state_bytes_after = SsmStateBytes(pruned);
+  if (result.storage != Storage::kMasked) result.advice = AdviseStateSize(pruned);
+  FinishRun(timer, result.run);
   PrunedOutput output;
   output.path = options.output;
   output.force = options.force;
-  output.document = document;
-  output.model_card = MakeCard(options, run, plan.storage.storage, {config, pruned, edit});
-  const WrittenFiles written = WritePruned(loaded.checkpoint, edit, plan.storage, std::move(output));
+  output.document = GhostDocument(result);
+  output.model_card = MakeCard(result, config, pruned, edit);
+  result.weights = WritePruned(loaded.checkpoint, edit, plan.storage, std::move(output)).weights;
   if (journal) journal->Remove();
-  document["storage"] = NameOf(plan.storage.storage);
-  document["output"] = options.output;
-  document["weights"] = written.weights;
-  return document;
+  return result;
+}
+
+OrderedJson ToJson(const PruneResult& r) {
+  OrderedJson d = GhostDocument(r);
+  d["storage"] = NameOf(r.storage);
+  d["output"] = r.options.output;
+  d["weights"] = r.weights;
+  return d;
 }
 
 }  // namespace ghost

@@ -4,9 +4,14 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "commands/calibration_source.h"
+#include "commands/document.h"
 #include "commands/options.h"
+#include "model/config.h"
+#include "prune/layer_edit.h"
+#include "prune/write/storage.h"
 
 namespace ghost {
 
@@ -73,6 +78,19 @@ struct PruneOptions {
   }
 };
 
-OrderedJson Prune(const PruneOptions& options);
+struct PruneResult {
+  PruneOptions options;
+  RunRecord run;
+  OrderedJson pruning;  // everything the masks depend on, and facts about the method
+  int64_t state_bytes_before = 0, state_bytes_after = 0;  // of a sequence
+  std::vector<std::string> advice;                        // what other runtimes make of the new N
+  std::vector<MixerDims> mixers;                          // before pruning
+  std::vector<LayerOutcome> outcomes;                     // of each of them
+  Storage storage = Storage::kUniform;
+  std::string weights;  // the file that holds the tensors
+};
+
+PruneResult Prune(const PruneOptions& options);
+OrderedJson ToJson(const PruneResult& result);
 
 }  // namespace ghost

@@ -21,29 +21,27 @@ Tensor ScoreTensor(const std::vector<double>& scores, const MixerDims& dims) {
   return MakeTensor(uniform ? Shape{G, N} : Shape{1, dims.state_channels()}, scores);
 }
 
-// Where the scores of a layer lie: how uneven they are is what pruning lives on.
-OrderedJson Summary(int layer, const std::vector<double>& scores) {
-  std::vector<double> sorted = scores;
-  std::ranges::sort(sorted);
+ScoreSummary Summarize(int layer, std::vector<double> scores) {
+  std::ranges::sort(scores);
   double total = 0.0, lower_half = 0.0;
-  for (size_t i = 0; i < sorted.size(); ++i) {
-    total += sorted[i];
-    if (i < sorted.size() / 2) lower_half += sorted[i];
+  for (size_t i = 0; i < scores.size(); ++i) {
+    total += scores[i];
+    if (i < scores.size() / 2) lower_half += scores[i];
   }
-  return {{"layer", layer},
-          {"min", sorted.front()},
-          {"median", sorted[sorted.size() / 2]},
-          {"max", sorted.back()},
-          {"share_of_lower_half", total > 0.0 ? lower_half / total : 0.0}};
+  return {.layer = layer,
+          .min = scores.front(),
+          .median = scores[scores.size() / 2],
+          .max = scores.back(),
+          .share_of_lower_half = total > 0.0 ? lower_half / total : 0.0};
 }
 
 }  // namespace
 
-OrderedJson Score(const ScoreOptions& options) {
+ScoreResult Score(const ScoreOptions& options) {
   const Timer timer;
   if (!options.force && FileExists(options.output)) {
     throw Error(ErrorKind::kCannotCreate, "output exists already",
-                {.file = options.output, .hint = "say --force"});
+                {.file = options.output, .hint = "pass --force"});
   }
   const LoadedModel loaded = LoadModel(options.model);
   const CalibrationData data = LoadCalibration(options.calibration, loaded);
@@ -53,24 +51,38 @@ OrderedJson Score(const ScoreOptions& options) {
       ScoreDense(loaded.model, data.samples, [&](int done, int total) { progress.Update(done, total); });
 
   std::map<std::string, Tensor> tensors;
-  OrderedJson summaries = OrderedJson::array();
+  ScoreResult result{.options = options, .calibration = data.described};
   for (size_t i = 0; i < mixers.size(); ++i) {
     const MixerDims& dims = loaded.model.config().mixers[i];
     const std::string number = std::to_string(dims.layer);
     tensors["ghost.S." + number] = ScoreTensor(mixers[i].s, dims);
     tensors["ghost.P." + number] = ScoreTensor(mixers[i].p, dims);
     tensors["ghost.Q." + number] = ScoreTensor(mixers[i].q, dims);
-    summaries.push_back(Summary(dims.layer, mixers[i].s));
+    result.layers.push_back(Summarize(dims.layer, mixers[i].s));
   }
   SaveSafetensors(options.output, tensors, {{"format", "pt"}});
 
-  OrderedJson document = MakeDocument("ghost.score/1", DescribeModel(loaded.checkpoint), EchoOptions(options),
-                                      options.calibration.seed);
-  document["calibration"] = data.described;
-  document["output"] = options.output;
-  document["layers"] = summaries;
-  FinishDocument(document, timer);
-  return document;
+  result.run.schema = "ghost.score/1";
+  result.run.model = IdentifyModel(loaded.checkpoint);
+  result.run.seed = options.calibration.seed;
+  FinishRun(timer, result.run);
+  return result;
+}
+
+OrderedJson ToJson(const ScoreResult& r) {
+  OrderedJson d = BeginDocument(r.run, EchoOptions(r.options));
+  d["calibration"] = r.calibration;
+  d["output"] = r.options.output;
+  d["layers"] = OrderedJson::array();
+  for (const ScoreSummary& s : r.layers) {
+    d["layers"].push_back({{"layer", s.layer},
+                           {"min", s.min},
+                           {"median", s.median},
+                           {"max", s.max},
+                           {"share_of_lower_half", s.share_of_lower_half}});
+  }
+  EndDocument(r.run, d);
+  return d;
 }
 
 }  // namespace ghost

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "commands/calibration_source.h"
+#include "commands/document.h"
 #include "commands/options.h"
 
 namespace ghost {
@@ -27,6 +29,21 @@ struct ScoreOptions {
   }
 };
 
-OrderedJson Score(const ScoreOptions& options);
+// How the scores of one layer are distributed: the more uneven, the more can be pruned.
+struct ScoreSummary {
+  int layer = 0;
+  double min = 0.0, median = 0.0, max = 0.0;
+  double share_of_lower_half = 0.0;  // of the total, in the weaker half of the channels
+};
+
+struct ScoreResult {
+  ScoreOptions options;
+  RunRecord run;
+  OrderedJson calibration;  // what the samples are: CalibrationData::described
+  std::vector<ScoreSummary> layers;
+};
+
+ScoreResult Score(const ScoreOptions& options);
+OrderedJson ToJson(const ScoreResult& result);
 
 }  // namespace ghost
