@@ -19,7 +19,7 @@ std::map<std::string, Tensor> MakeRandomTensors(const ModelConfig& config, DType
 
 Model MakeRandomModel(const ModelConfig& config, DType dtype, uint64_t seed);
 
-// The dt_bias that softplus turns into the step size `value` > 0.
+// The dt_bias whose softplus is the step size `value` > 0.
 double InverseSoftplus(double value);
 
 }  // namespace ghost

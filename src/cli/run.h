@@ -28,7 +28,7 @@ inline void ApplyCommon(const CommonOptions& common) {
   SetThreads(common.threads);
 }
 
-// The help of a verb opens with an example; in the list of verbs its description stands alone.
+// The help of a verb opens with an example; the list of verbs shows its description alone.
 class ExampleFirst : public CLI::Formatter {
  public:
   explicit ExampleFirst(std::string example) : example_(std::move(example)) {}

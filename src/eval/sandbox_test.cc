@@ -72,7 +72,7 @@ TEST(Sandbox, AllCanonicalSolutionsPass) {
 struct Hostile {
   const char* name;
   const char* attack;
-  bool must_be_stopped = false;  // it would go on for ever
+  bool must_be_stopped = false;  // it would run for ever
 };
 
 std::ostream& operator<<(std::ostream& out, const Hostile& hostile) { return out << hostile.name; }
@@ -167,8 +167,8 @@ const Hostile kHostile[] = {
      "import ctypes\nreturn 'escaped' if ctypes.CDLL(None).mount(b'', b'/', b'', 32, None) == 0 else ''"},
     {"user_namespace",
      "import ctypes\nreturn 'escaped' if ctypes.CDLL(None).unshare(0x10000000) == 0 else ''"},
-    // The first process of the sandbox may be traced, as it can do no more than the program. It then stands
-    // still, and the sandbox must end all the same.
+    // The first process of the sandbox may be traced, as it can do no more than the program. It then is
+    // stopped, and the sandbox must end all the same.
     {"trace_the_parent", "import ctypes\nctypes.CDLL(None).ptrace(16, 1, 0, 0)\nwhile True: pass", true},
     {"raise_limits",
      "import resource\nfor r in (resource.RLIMIT_NPROC, resource.RLIMIT_AS, resource.RLIMIT_FSIZE, "

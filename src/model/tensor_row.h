@@ -21,7 +21,7 @@ struct PartNames {
   std::vector<std::string> alias_prefixes = {};  // of other places that hold the same tensors
   std::string gguf_prefix = "";                  // "blk.7."; empty where the format has no names
 
-  // A part inside this one, whose names go on with `local`.
+  // A part inside this one, whose names continue with `local`.
   PartNames Inside(const std::string& local) const {
     PartNames inner{prefix + local, {}, gguf_prefix};
     for (const std::string& alias : alias_prefixes) inner.alias_prefixes.push_back(alias + local);

@@ -1,5 +1,5 @@
 // The one table of tensors. Loader, writers, parameter counts and `ghost inspect` walk it, so that a tensor
-// cannot be known to one of them and forgotten by another.
+// that one of them knows is known to all.
 #pragma once
 
 #include <vector>

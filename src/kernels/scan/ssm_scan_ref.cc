@@ -40,13 +40,13 @@ void SsmScanRef(const ScanInput& in, View y, const ScanStats* stats) {
     max_n = std::max(max_n, in.group_begin[g + 1] - in.group_begin[g]);
   }
   for (size_t s = 0; s < in.sequences.size(); ++s) {
-    std::vector<float> forgotten;
+    std::vector<float> discarded;
     float* state = in.sequences[s].state;
     if (state == nullptr) {
-      forgotten.resize(static_cast<size_t>(H / G * in.group_begin.back() * P));
+      discarded.resize(static_cast<size_t>(H / G * in.group_begin.back() * P));
       const float* start = in.sequences[s].start;
-      if (start != nullptr) forgotten.assign(start, start + forgotten.size());
-      state = forgotten.data();
+      if (start != nullptr) discarded.assign(start, start + discarded.size());
+      state = discarded.data();
     }
     for (int h = 0; h < H; ++h) {
       const size_t g = static_cast<size_t>(h / (H / G));

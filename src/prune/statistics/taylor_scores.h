@@ -42,7 +42,7 @@ struct TaylorScores {
 
 // Scores every mixer of the dense model in one sweep, one sample at a time. Each sample needs two tokens;
 // there must be one sample at least (Error(kUsage)).
-// After each sample `progress`, if given, hears how many are done; it may throw to stop. Memory:
+// After each sample `progress`, if given, is called with the number done; it may throw to stop. Memory:
 // BackwardPass' and, for kAbs, one float per weight in the rows of B and C.
 TaylorScores ScoreTaylor(const Model& model, std::span<const std::vector<int32_t>> samples,
                          TaylorVariant variant, const std::function<void(int64_t done)>& progress = nullptr);

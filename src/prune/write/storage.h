@@ -12,10 +12,10 @@ namespace ghost {
 
 // What becomes of the dropped channels in the file.
 enum class Storage {
-  kUniform,  // gone; every group of every layer keeps the same number, which any config can say
+  kUniform,  // removed; every group of every layer keeps the same number, which any config can say
   kMasked,   // zeros in their old places: loads everywhere, saves nothing
-  kPadded,   // gone, and every group filled up with zeros to the largest number kept by any
-  kRagged,   // gone; every group as large as what it keeps, which only we can read (model/ragged.h)
+  kPadded,   // removed, and every group filled up with zeros to the largest number kept by any
+  kRagged,   // removed; every group as large as what it keeps, which only we read (checkpoint/ragged.h)
 };
 inline constexpr Storage kStorages[] = {Storage::kUniform, Storage::kMasked, Storage::kPadded,
                                         Storage::kRagged};
