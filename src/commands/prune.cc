@@ -132,7 +132,7 @@ OrderedJson DescribeLayers(const PruneResult& r) {
       scores.push_back(
           std::vector<double>(outcome.scores.begin() + begin[g], outcome.scores.begin() + begin[g + 1]));
     }
-    list.push_back({{"layer", r.mixers[i].layer}, {"kept", outcome.edit.mask.kept}, {"scores", scores}});
+    list.push_back({{"layer", outcome.layer}, {"kept", outcome.edit.mask.kept}, {"scores", scores}});
     if (!outcome.summary.empty()) list.back()["summary"] = outcome.summary;
   }
   return list;

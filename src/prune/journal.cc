@@ -70,14 +70,16 @@ void LoadTensors(const std::string& file, LayerEdit& edit) {
 
 bool FitsLayer(const LayerOutcome& outcome, const MixerDims& dims) {
   const LayerEdit& edit = outcome.edit;
-  return IsMaskOf(edit.mask, dims) && outcome.scores.size() == static_cast<size_t>(dims.state_channels()) &&
+  return outcome.layer == dims.layer && IsMaskOf(edit.mask, dims) &&
+         outcome.scores.size() == static_cast<size_t>(dims.state_channels()) &&
          edit.state_sizes.size() == static_cast<size_t>(dims.num_groups()) &&
          (edit.state_rows.empty() ||
           edit.state_rows.shape() == Shape{2 * dims.state_channels(), dims.d_model});
 }
 
 OrderedJson DescribeOutcome(const LayerOutcome& outcome) {
-  OrderedJson layer = {{"kept", outcome.edit.mask.kept},
+  OrderedJson layer = {{"layer", outcome.layer},
+                       {"kept", outcome.edit.mask.kept},
                        {"state_sizes", outcome.edit.state_sizes},
                        {"tensors", HasTensors(outcome.edit)},
                        {"scores", outcome.scores}};
@@ -87,6 +89,7 @@ OrderedJson DescribeOutcome(const LayerOutcome& outcome) {
 
 LayerOutcome ReadOutcome(const Json& layer, const std::string& tensors) {
   LayerOutcome outcome;
+  outcome.layer = layer.at("layer").get<int>();
   outcome.edit = LayerEdit(LayerMask{layer.at("kept").get<std::vector<std::vector<int>>>()});
   outcome.edit.state_sizes = layer.at("state_sizes").get<std::vector<int>>();
   outcome.scores = layer.at("scores").get<std::vector<double>>();

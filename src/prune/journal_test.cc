@@ -20,8 +20,9 @@ const ModelConfig kConfig = TinyConfig(2, 4);
 const std::vector<float> kResidual = {0.1f, 1e-45f};
 const ConstView kStream(kResidual.data(), 1, 2);
 
-LayerOutcome Outcome(double score) {
+LayerOutcome Outcome(double score, int layer = 0) {
   LayerOutcome outcome;
+  outcome.layer = layer;
   outcome.edit = LayerEdit(LayerMask{{{0, 2}, {1}}});
   outcome.scores = {score, 1.0 / 3.0, 5e-324, 0, 1, 2, 3, 4};
   return outcome;
@@ -69,7 +70,7 @@ TEST_F(JournalTest, GivesBackWhatWasSavedToTheBit) {
   Journal journal = Make();
   EXPECT_TRUE(journal.Load(kConfig, 2).layers.empty());
   EXPECT_FALSE(journal.has_progress());
-  LayerOutcome second = Outcome(0.2);
+  LayerOutcome second = Outcome(0.2, /*layer=*/1);
   second.summary = {{"share", 1.0 / 7.0}};
   journal.Save({}, {Outcome(0.1)}, kStream);
   journal.Save({}, {Outcome(0.1), second}, kStream);
@@ -95,7 +96,7 @@ TEST_F(JournalTest, SnapshotsComeWhenTheyAreDueAndOldOnesGo) {
   EXPECT_EQ(Loaded().snapshot_layers, 1);
   EXPECT_EQ(Loaded().residual, kResidual);
   now_ = 7200;
-  journal.Save({}, {Outcome(1), Outcome(2)}, ConstView(later.data(), 1, 2));
+  journal.Save({}, {Outcome(1), Outcome(2, /*layer=*/1)}, ConstView(later.data(), 1, 2));
   const Journal::Progress progress = Loaded();
   EXPECT_EQ(progress.layers.size(), 2u);
   EXPECT_EQ(progress.snapshot_layers, 2);
@@ -123,7 +124,7 @@ TEST_F(JournalTest, SnapshotsAboveTheBoundAreNotWritten) {
 TEST_F(JournalTest, CarriesWhateverAnEditHolds) {
   Journal journal = Make();
   std::vector<float> rows(size_t{16} * 32, 0.5f);
-  LayerOutcome first = Outcome(1), second = Outcome(2);
+  LayerOutcome first = Outcome(1), second = Outcome(2, /*layer=*/1);
   first.edit.state_rows = MakeTensor(Shape{16, 32}, rows);
   first.edit.tensors["state_proj.weight"] = MakeTensor(Shape{2, 1}, kResidual);
   journal.Save({}, {first}, {});
@@ -151,7 +152,7 @@ TEST_F(JournalTest, KeepsThePreparation) {
   const Preparation preparation(kConfig.mixers.size(), Outcome(0.1).scores);
   Journal journal = Make();
   journal.Save(preparation, {Outcome(1)}, {});
-  journal.Save(preparation, {Outcome(1), Outcome(2)}, {});
+  journal.Save(preparation, {Outcome(1), Outcome(2, /*layer=*/1)}, {});
   EXPECT_EQ(Loaded().preparation, preparation);
   EXPECT_EQ(FilesIn(path_), 2u);
 }
@@ -165,7 +166,7 @@ TEST_F(JournalTest, ALoadedJournalIsContinued) {
   }
   Journal journal = Make();
   Journal::Progress progress = journal.Load(kConfig, 2);
-  progress.layers.push_back(Outcome(2));
+  progress.layers.push_back(Outcome(2, /*layer=*/1));
   journal.Save({}, progress.layers, kStream);  // no snapshot is due
   progress = Loaded();
   EXPECT_EQ(progress.layers.size(), 2u);
@@ -176,7 +177,9 @@ TEST_F(JournalTest, ALoadedJournalIsContinued) {
 TEST_F(JournalTest, AnOlderRunIsReplacedByTheFirstSaveAndNotBefore) {
   LayerOutcome edited = Outcome(1);
   edited.edit.state_rows = MakeTensor(Shape{16, 32}, std::vector<float>(size_t{16} * 32, 0.5f));
-  Make("older").Save({}, {edited, edited}, {});
+  LayerOutcome second = edited;
+  second.layer = 1;
+  Make("older").Save({}, {edited, second}, {});
   Journal journal = Make("newer");
   EXPECT_EQ(Make("older").Load(kConfig, 2).layers.size(), 2u);
   edited.edit.state_rows = MakeTensor(Shape{16, 32}, std::vector<float>(size_t{16} * 32, 7.0f));
@@ -199,7 +202,7 @@ TEST_F(JournalTest, LeftoversAreIgnoredAndRemoved) {
     WriteFileAtomically(path_ + "/" + name, "half");
   EXPECT_EQ(Loaded().layers.size(), 1u);
   WriteFileAtomically(path_ + "/notes.txt", "not ours");
-  journal.Save({}, {Outcome(1), Outcome(2)}, {});
+  journal.Save({}, {Outcome(1), Outcome(2, /*layer=*/1)}, {});
   EXPECT_EQ(FilesIn(path_), 2u);
   journal.Remove();
   EXPECT_TRUE(FileExists(path_ + "/notes.txt"));
@@ -221,6 +224,7 @@ TEST_F(JournalTest, AnotherRunAndDamageAreRefused) {
       {"schema", [](Json& j) { j["schema"] = "ghost.journal/1"; }},
       {"no layers", [](Json& j) { j.erase("layers"); }},
       {"kept", [](Json& j) { j["layers"][0]["kept"] = 1; }},
+      {"layer", [](Json& j) { j["layers"][0]["layer"] = 1; }},
       {"index",
        [](Json& j) {
          j["layers"][0]["kept"][0] = {0, 9};

@@ -46,6 +46,7 @@ struct ModelEdit {
 
 // A decision with its reasons.
 struct LayerOutcome {
+  int layer = 0;  // where the mixer is in the model
   LayerEdit edit;
   std::vector<double> scores;  // one per channel in the order g*N + i; what they mean depends on the method
   std::map<std::string, double> summary;  // what else the method reports of the layer, by name; may be empty

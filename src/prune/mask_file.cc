@@ -32,6 +32,7 @@ LayerOutcome ReadMixer(const std::string& path, const Json& entry, size_t mixer,
   LayerOutcome outcome;
   if (entry.at("layer").get<int>() != dims.layer)
     Misfit(path, mixer, "layer " + std::to_string(dims.layer), entry["layer"].dump());
+  outcome.layer = dims.layer;
   outcome.edit = LayerEdit(LayerMask{entry.at("kept").get<std::vector<std::vector<int>>>()});
   const LayerMask& mask = outcome.edit.mask;
   if (!IsMaskOf(mask, dims)) {

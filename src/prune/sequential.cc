@@ -60,6 +60,7 @@ LayerOutcome SequentialPruner::Step() {
   }
   if (!preparation_.empty()) in.prepared = preparation_.at(static_cast<size_t>(in.ordinal));
   LayerOutcome outcome = rule_.method->decide(in);
+  outcome.layer = in.mixer.dims.layer;
   Replay(outcome.edit);
   return outcome;
 }

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/file_name.h"
+#include "checkpoint/family.h"
 #include "checkpoint/runtime_support.h"
 #include "model/cost.h"
 
@@ -70,9 +71,9 @@ std::string HowToLoad(const ModelCardFacts& f) {
   if (f.storage == Storage::kRagged) return text + "\nOnly ghost reads this storage.\n";
   switch (f.after.layout) {
     case Layout::kHuggingFace:
-      return text +
-             "\n```python\nfrom transformers import Mamba2ForCausalLM\n"
-             "model = Mamba2ForCausalLM.from_pretrained(PATH)\n```\n";
+      return text + fmt::format(
+                        "\n```python\nfrom transformers import {0}\nmodel = {0}.from_pretrained(PATH)\n```\n",
+                        FamilyOf(f.after).transformers_class);
     case Layout::kStateSpaces:
       return text +
              "\n```python\nimport json\nfrom mamba_ssm.models.config_mamba import MambaConfig\n"
@@ -105,7 +106,7 @@ std::string MakeModelCard(const ModelCardFacts& f) {
   const std::string base = FileName(f.base_model);
   const int64_t kept = NumKept(f.mask), all = AllChannels(f.before);
   const double dropped = f.edits_weights ? f.sparsity : DroppedShare(f.mask, f.before);
-  std::string card = "---\ntags:\n- mamba2\n- pruned\n- ghost\n---\n\n";
+  std::string card = fmt::format("---\ntags:\n- {}\n- pruned\n- ghost\n---\n\n", f.after.family);
   card += fmt::format("# {}, {:.0f} % of its {} pruned\n\n{}\n\n", base, 100.0 * dropped,
                       f.edits_weights ? "B and C weights" : "state channels", WhatItIs(f));
   card += WhatIsNew(f);

@@ -42,6 +42,17 @@ TEST(ModelCard, SaysWhatAReaderNeeds) {
   EXPECT_THAT(MakeModelCard(facts), HasSubstr("Mixers gain the tensors `a.weight`, `b`."));
 }
 
+TEST(ModelCard, NamesTheClassOfTheFamily) {
+  ModelCardFacts facts = Facts();
+  facts.before = facts.after = ReleasedConfig("zamba2-1.2b");
+  facts.mask.mixers.clear();
+  for (const MixerDims& dims : facts.before.mixers) facts.mask.mixers.push_back(KeepAll(dims));
+  const std::string card = MakeModelCard(facts);
+  EXPECT_THAT(card, HasSubstr("- zamba2\n"));
+  EXPECT_THAT(card, HasSubstr("Zamba2ForCausalLM.from_pretrained"));
+  EXPECT_THAT(card, Not(HasSubstr("Mamba2ForCausalLM")));
+}
+
 TEST(ModelCard, FollowsLayoutAndStorage) {
   ModelCardFacts facts = Facts();
   EXPECT_THAT(MakeModelCard(facts), Not(HasSubstr("perplexity")));
