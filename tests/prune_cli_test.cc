@@ -256,8 +256,9 @@ TEST(PruneCli, AFullDiskLeavesNothingButTheJournal) {
   RunResult run = RunGhost(arguments, {.max_file_size = 100});
   EXPECT_EQ(run.exit_code, 74) << run.err;
   EXPECT_TRUE(std::filesystem::is_empty(dir.path()));
-  // The weights fail: what was decided stays, and --resume writes it when there is room again.
-  run = RunGhost(arguments, {.max_file_size = 60000});
+  // The weights fail, the journal and its snapshot fit: what was decided stays, and --resume writes it when
+  // there is room again.
+  run = RunGhost(arguments, {.max_file_size = 100000});
   EXPECT_EQ(run.exit_code, 74) << run.err;
   EXPECT_FALSE(std::filesystem::exists(dir.File("out")));
   EXPECT_TRUE(FileExists(dir.File("out.journal/journal.json")));
