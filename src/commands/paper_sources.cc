@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/file_name.h"
+#include "checkpoint/family.h"
 #include "checkpoint/random_model.h"
 #include "commands/bench.h"
 #include "commands/eval_result.h"

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "checkpoint/family.h"
+
 namespace ghost {
 namespace {
 
