@@ -51,7 +51,7 @@ Workspace& BackwardPass::KeptOf(const Step& step) {
 }
 
 Pass BackwardPass::MakePass(bool for_backward) {
-  return {.sequences = sequences_, .embedded = Hidden(0), .for_backward = for_backward};
+  return {.sequences = sequences_, .embedded = Hidden(0), .for_backward = for_backward, .scratch = &scratch_};
 }
 
 void BackwardPass::Begin(const TokenBatch& batch) {
@@ -74,8 +74,12 @@ double BackwardPass::Run(const TokenBatch& batch, double loss_scale, const Model
   ForwardSteps(batch, /*for_backward=*/keep);
   const double loss = HeadBackward(batch, loss_scale, gradients);
   const int64_t M = model_.config().d_model;
-  const View dhidden(dhidden_.data(), rows_, M), dembedded = Grow(dembedded_, rows_, M);
-  ZeroRows(dembedded);
+  const View dhidden(dhidden_.data(), rows_, M);
+  View dembedded;
+  if (model_.reads_embeddings()) {
+    dembedded = Grow(dembedded_, rows_, M);
+    ZeroRows(dembedded);
+  }
   const Pass pass = MakePass(/*for_backward=*/true);
   for (int number = model_.config().num_steps() - 1; number >= 0; --number) {
     ThrowIfInterrupted();

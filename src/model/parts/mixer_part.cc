@@ -14,8 +14,12 @@ namespace {
 
 struct MixerMemory {
   Buffer zxbcdt, xbc, dt, y, gated, chunk_states;
-  Buffer conv, states;   // of sequences without a state of their own
   ConstView gated_view;  // what AddOutput projects
+};
+
+// Of sequences without a state of their own. Small enough to stay in the cache from step to step.
+struct PassingStates {
+  Buffer conv, states;
 };
 
 // A backward pass reads the states before every chunk, so the scan must carry them in memory: one after the
@@ -51,8 +55,9 @@ void MixerPart::Fill(ConstView normed, const Pass& pass, Workspace& workspace) c
   MixerActivations act = ViewActivations(dims, normed.rows, memory);
   act.gated = pass.for_backward ? Grow(memory.gated, normed.rows, dims.d_inner()) : act.y;
   memory.gated_view = act.gated;
-  std::vector<SequenceSpan> spans = MixerSpans(pass.sequences, ordinal_, dims, memory.conv);
-  if (pass.for_backward) GiveStates(dims, memory.states, spans);
+  auto& passing = (pass.scratch ? *pass.scratch : workspace).Get<PassingStates>();
+  std::vector<SequenceSpan> spans = MixerSpans(pass.sequences, ordinal_, dims, passing.conv);
+  if (pass.for_backward) GiveStates(dims, passing.states, spans);
   const InProjParts in = ViewInProj(act.zxbcdt, dims);
   const ScanInput scan = ViewScan(mixer_, act.xbc, act.dt, dims.state_begin, spans);
 
