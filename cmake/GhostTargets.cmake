@@ -19,7 +19,8 @@ endif()
 
 # Folders without loops that take time: they arrange work, read options and write text. The optimiser would spend more
 # on them than on the kernels, so it gets less to do there. The result of a computation does not depend on the level.
-set(GHOST_COLD_FOLDERS cli commands paper report)
+# Single files in these folders that have such loops are named where the folder lists its files (ghost_hot_files).
+set(GHOST_COLD_FOLDERS checkpoint cli commands eval io paper report train)
 
 # Compiles a target's sources together in a few large files (docs/decisions.md, "Build time"): most of the time of a
 # small file goes into the templates of its headers, which one large file needs once. Not the kernels, where what the
@@ -31,6 +32,11 @@ function(ghost_build_faster target folder)
   if(folder IN_LIST GHOST_COLD_FOLDERS)
     target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
   endif()
+endfunction()
+
+# Files of a cold folder that are optimised like the kernels, each compiled by itself.
+function(ghost_hot_files)
+  set_property(SOURCE ${ARGN} APPEND PROPERTY COMPILE_OPTIONS $<$<CONFIG:Release>:-O3>)
 endfunction()
 
 # ghost_library(base SOURCES a.cc b.cc DEPS ghost_x fmt::fmt)

@@ -163,7 +163,7 @@ BenchResult Bench(const BenchOptions& options) {
   const Timer timer;
   const std::vector<BenchCase> cases = ParseCases(options);
   const std::vector<Contender> contenders = LoadContenders(options);
-  BenchResult r{.options = options, .commit = GHOST_COMMIT};
+  BenchResult r{.options = options, .commit = GhostCommit()};
   r.run = {.schema = "ghost.bench/1", .model = contenders.front().identity, .seed = 42};
   for (size_t m = 1; m < contenders.size(); ++m) r.compared_with.push_back(contenders[m].identity);
   if (options.calibration) {

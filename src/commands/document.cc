@@ -14,8 +14,6 @@ OrderedJson TextOrNull(const std::string& text) {
 
 }  // namespace
 
-std::string GhostVersion() { return GHOST_VERSION; }
-
 ModelIdentity IdentifyModel(const Checkpoint& checkpoint) {
   return {checkpoint.path, std::string(checkpoint.config.family),
           std::string(NameOf(checkpoint.config.layout)), ContentHash(checkpoint.tensors)};

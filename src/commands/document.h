@@ -11,10 +11,9 @@
 #include "base/json.h"
 #include "base/timer.h"
 #include "checkpoint/checkpoint.h"
+#include "commands/version.h"
 
 namespace ghost {
-
-std::string GhostVersion();
 
 // Which model a result is about.
 struct ModelIdentity {
