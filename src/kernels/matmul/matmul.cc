@@ -15,7 +15,7 @@ constexpr int64_t kBlocksPerThread = 4;  // with so many rows threads process wh
 
 int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-// K = 0: the sum is empty, only bias and accumulation remain.
+// K = 0: the sum is empty and no factor changes it; only bias and accumulation remain.
 void StoreEmptySum(View y, const MatMulOptions& options) {
   for (int64_t t = 0; t < y.rows; ++t) {
     for (int64_t o = 0; o < y.cols; ++o) {

@@ -28,6 +28,7 @@ HWY_INLINE int64_t NumLanes() { return static_cast<int64_t>(hn::Lanes(D())); }
 
 HWY_INLINE void StoreDot(float sum, View y, const MatMulOptions& options, int64_t t, int64_t o) {
   float* out = y.Row(t) + o;
+  if (options.scale) sum *= options.scale[o];
   if (options.bias) sum += options.bias[o];
   *out = options.accumulate ? *out + sum : sum;
 }
@@ -280,7 +281,7 @@ constexpr int64_t kMaxDirectRows = 64;
 
 int64_t TileScratchFloatsTarget() { return kTileWeights * (kSumsStride + kWideStride); }
 
-// y[t][o] = sums[o][t], plus the terms that the options request.
+// y[t][o] = sums[o][t], with the factors and terms that the options request.
 HWY_ATTR void StoreTile(const float* sums, View y, const MatMulOptions& options, int64_t begin,
                         int64_t rows) {
   const int64_t T = y.rows;
@@ -290,10 +291,12 @@ HWY_ATTR void StoreTile(const float* sums, View y, const MatMulOptions& options,
   for (; r + 4 <= rows; r += 4) {
     const int64_t o = begin + r;
     const auto bias = options.bias ? hn::LoadU(d4, options.bias + o) : hn::Zero(d4);
+    const auto scale = options.scale ? hn::LoadU(d4, options.scale + o) : hn::Zero(d4);  // used only if given
     int64_t t = 0;
     for (; t + 4 <= T; t += 4) {
       Transpose4x4(sums + r * kSumsStride + t, kSumsStride, [&](int64_t i, auto v) HWY_ATTR {
         float* out = y.Row(t + i) + o;
+        if (options.scale) v = hn::Mul(v, scale);
         v = hn::Add(v, bias);
         hn::StoreU(options.accumulate ? hn::Add(v, hn::LoadU(d4, out)) : v, d4, out);
       });

@@ -1,4 +1,4 @@
-// Root-mean-square normalisation, plain and gated.
+// Root-mean-square normalisation: plain, after a gate, and before a gate.
 #pragma once
 
 #include "tensor/view.h"
@@ -16,5 +16,13 @@ inline void GatedRmsNorm(View y, ConstView z, const float* weight, float eps, in
   GatedRmsNorm(y, z, weight, eps, groups, y);
 }
 void GatedRmsNormRef(View y, ConstView z, const float* weight, float eps, int groups);
+
+// The other order: normalises y with the mean over each of `groups` equal parts of a row, then gates. With
+// mean_r over the part that holds r,
+//   out[t][r] = y[t][r] / sqrt(mean_r y[t][r]^2 + eps) * weight[r] * SiLU(z[t][r])
+// y, z, out: (T, R); z usually is a strided view. out may be y (the same start and stride); otherwise it
+// overlaps no input.
+void RmsNormThenGate(ConstView y, ConstView z, const float* weight, float eps, int groups, View out);
+void RmsNormThenGateRef(ConstView y, ConstView z, const float* weight, float eps, int groups, View out);
 
 }  // namespace ghost

@@ -45,6 +45,22 @@ void ForEachRowSumming(int64_t T, int64_t cols, int64_t work, float* totals, con
   }
 }
 
+// Runs `row` (row_backward_simd.h) on every part of every row.
+template <class GatedRow>
+void ForEachGatedPart(const GatedRow& row, ConstView y, ConstView z, const float* weight, float eps,
+                      int groups, ConstView dout, const GatedNormGradients& gradients) {
+  GHOST_CHECK(groups >= 1 && y.cols % groups == 0 && SameShape(y, z) && SameShape(y, dout));
+  GHOST_CHECK(SameShape(y, gradients.y) && SameShape(y, gradients.z));
+  const int64_t part = y.cols / groups;
+  ForEachRowSumming(y.rows, y.cols, y.rows * y.cols * 20, gradients.weight, [&](int64_t t, float* sums) {
+    for (int64_t r = 0; r < y.cols; r += part) {
+      row({y.Row(t) + r, z.Row(t) + r, weight + r, dout.Row(t) + r, gradients.y.Row(t) + r,
+           gradients.z.Row(t) + r, sums ? sums + r : nullptr, part},
+          eps);
+    }
+  });
+}
+
 }  // namespace
 
 void RmsNormBackward(ConstView x, const float* weight, float eps, ConstView dy, View dx, float* dweight) {
@@ -56,17 +72,12 @@ void RmsNormBackward(ConstView x, const float* weight, float eps, ConstView dy, 
 
 void GatedRmsNormBackward(ConstView y, ConstView z, const float* weight, float eps, int groups,
                           ConstView dout, const GatedNormGradients& gradients) {
-  GHOST_CHECK(groups >= 1 && y.cols % groups == 0 && SameShape(y, z) && SameShape(y, dout));
-  GHOST_CHECK(SameShape(y, gradients.y) && SameShape(y, gradients.z));
-  const int64_t part = y.cols / groups;
-  ForEachRowSumming(y.rows, y.cols, y.rows * y.cols * 20, gradients.weight, [&](int64_t t, float* sums) {
-    for (int64_t r = 0; r < y.cols; r += part) {
-      GatedRmsNormBackwardRow(
-          {y.Row(t) + r, z.Row(t) + r, weight + r, dout.Row(t) + r, gradients.y.Row(t) + r,
-           gradients.z.Row(t) + r, sums ? sums + r : nullptr, part},
-          eps);
-    }
-  });
+  ForEachGatedPart(GatedRmsNormBackwardRow, y, z, weight, eps, groups, dout, gradients);
+}
+
+void RmsNormThenGateBackward(ConstView y, ConstView z, const float* weight, float eps, int groups,
+                             ConstView dout, const GatedNormGradients& gradients) {
+  ForEachGatedPart(RmsNormThenGateBackwardRow, y, z, weight, eps, groups, dout, gradients);
 }
 
 void SoftplusClampBackward(ConstView raw, const float* bias, float low, float high, ConstView ddt,

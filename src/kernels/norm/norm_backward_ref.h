@@ -64,6 +64,34 @@ void GatedRmsNormBackwardRef(MatrixView<const T> y, MatrixView<const T> z, const
   }
 }
 
+// n = y / rho, out = n * weight * SiLU(z), rho per group: dy = (dn - n * mean(dn*n)) / rho with
+// dn = weight * dout * SiLU(z), and dz = dout * weight * n * SiLU'(z).
+template <class T>
+void RmsNormThenGateBackwardRef(MatrixView<const T> y, MatrixView<const T> z, const T* weight, T eps,
+                                int groups, MatrixView<const T> dout, MatrixView<T> dy, MatrixView<T> dz,
+                                T* dweight = nullptr) {
+  const int64_t part = y.cols / groups;
+  for (int64_t t = 0; t < y.rows; ++t) {
+    for (int64_t begin = 0; begin < y.cols; begin += part) {
+      double squares = 0, mixed = 0;
+      for (int64_t r = begin; r < begin + part; ++r) {
+        const double value = y.Row(t)[r], silu = z.Row(t)[r] * SigmoidRef(z.Row(t)[r]);
+        squares += value * value;
+        mixed += value * weight[r] * dout.Row(t)[r] * silu;
+      }
+      const double rho = std::sqrt(squares / static_cast<double>(part) + eps);
+      const double mean = mixed / rho / static_cast<double>(part);
+      for (int64_t r = begin; r < begin + part; ++r) {
+        const double gate = z.Row(t)[r], silu = gate * SigmoidRef(gate), grad = dout.Row(t)[r];
+        const double normed = y.Row(t)[r] / rho;
+        if (dweight) dweight[r] = static_cast<T>(dweight[r] + grad * normed * silu);
+        dy.Row(t)[r] = static_cast<T>((weight[r] * grad * silu - normed * mean) / rho);
+        dz.Row(t)[r] = static_cast<T>(grad * weight[r] * normed * SiluSlopeRef(gate));
+      }
+    }
+  }
+}
+
 // draw = ddt * sigmoid(raw + bias), 0 where softplus lies outside [low, high].
 template <class T>
 void SoftplusClampBackwardRef(MatrixView<const T> raw, const T* bias, T low, T high, MatrixView<const T> ddt,

@@ -30,4 +30,19 @@ void GatedRmsNormRef(View y, ConstView z, const float* weight, float eps, int gr
   }
 }
 
+void RmsNormThenGateRef(ConstView y, ConstView z, const float* weight, float eps, int groups, View out) {
+  const int64_t part = y.cols / groups;
+  for (int64_t t = 0; t < y.rows; ++t) {
+    for (int64_t begin = 0; begin < y.cols; begin += part) {
+      double sum = 0;
+      for (int64_t r = begin; r < begin + part; ++r) sum += double{y.Row(t)[r]} * y.Row(t)[r];
+      const double scale = 1.0 / std::sqrt(sum / static_cast<double>(part) + eps);
+      for (int64_t r = begin; r < begin + part; ++r) {
+        const double gate = z.Row(t)[r], silu = gate / (1.0 + std::exp(-gate));
+        out.Row(t)[r] = static_cast<float>(y.Row(t)[r] * scale * weight[r] * silu);
+      }
+    }
+  }
+}
+
 }  // namespace ghost

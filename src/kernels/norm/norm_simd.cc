@@ -8,6 +8,7 @@
 #include <hwy/highway.h>
 // Once per target.
 #include "kernels/simd/silu-inl.h"
+#include "kernels/simd/vector_loop-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace ghost {
@@ -42,10 +43,15 @@ HWY_INLINE float SumOfSquares(const float* x, int64_t count) {
   return sum;
 }
 
+// 1 / sqrt(mean(x^2) + eps)
+HWY_INLINE float NormScale(const float* x, float eps, int64_t count) {
+  return 1.0f / std::sqrt(SumOfSquares(x, count) / static_cast<float>(count) + eps);
+}
+
 HWY_ATTR void RmsNormRowTarget(const float* x, const float* weight, float eps, int64_t count, float* out) {
   const D d;
   const int64_t L = static_cast<int64_t>(hn::Lanes(d));
-  const float scale = 1.0f / std::sqrt(SumOfSquares(x, count) / static_cast<float>(count) + eps);
+  const float scale = NormScale(x, eps, count);
   const V s = hn::Set(d, scale);
   int64_t i = 0;
   for (; i + L <= count; i += L) {
@@ -66,6 +72,16 @@ HWY_ATTR void GatedRmsNormRowTarget(const float* y, const float* z, const float*
   RmsNormRowTarget(out, weight, eps, count, out);
 }
 
+HWY_ATTR void RmsNormThenGateRowTarget(const float* y, const float* z, const float* weight, float eps,
+                                       int64_t count, float* out) {
+  const float scale = NormScale(y, eps, count);
+  ForEachVector(count, [&](auto d, int64_t i) HWY_ATTR {
+    const auto scaled = hn::Mul(hn::LoadU(d, y + i), hn::Set(d, scale));
+    const auto normed = hn::Mul(scaled, hn::LoadU(d, weight + i));
+    hn::StoreU(hn::Mul(normed, Silu(d, hn::LoadU(d, z + i))), d, out + i);
+  });
+}
+
 }  // namespace
 }  // namespace HWY_NAMESPACE
 }  // namespace ghost
@@ -76,6 +92,7 @@ namespace ghost {
 namespace {
 HWY_EXPORT(RmsNormRowTarget);
 HWY_EXPORT(GatedRmsNormRowTarget);
+HWY_EXPORT(RmsNormThenGateRowTarget);
 }  // namespace
 
 void RmsNormRow(const float* x, const float* weight, float eps, int64_t count, float* out) {
@@ -84,6 +101,10 @@ void RmsNormRow(const float* x, const float* weight, float eps, int64_t count, f
 void GatedRmsNormRow(const float* y, const float* z, const float* weight, float eps, int64_t count,
                      float* out) {
   HWY_DYNAMIC_DISPATCH(GatedRmsNormRowTarget)(y, z, weight, eps, count, out);
+}
+void RmsNormThenGateRow(const float* y, const float* z, const float* weight, float eps, int64_t count,
+                        float* out) {
+  HWY_DYNAMIC_DISPATCH(RmsNormThenGateRowTarget)(y, z, weight, eps, count, out);
 }
 
 }  // namespace ghost

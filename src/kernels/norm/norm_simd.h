@@ -10,5 +10,8 @@ void RmsNormRow(const float* x, const float* weight, float eps, int64_t count, f
 // The same on y * SiLU(z); out may be y.
 void GatedRmsNormRow(const float* y, const float* z, const float* weight, float eps, int64_t count,
                      float* out);
+// RmsNormRow(y) * SiLU(z); out may be y.
+void RmsNormThenGateRow(const float* y, const float* z, const float* weight, float eps, int64_t count,
+                        float* out);
 
 }  // namespace ghost

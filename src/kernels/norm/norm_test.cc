@@ -1,6 +1,9 @@
 #include "kernels/norm/norm.h"
 
+#include <algorithm>
+
 #include "kernels/kernel_testing.h"
+#include "kernels/rows/silu_gate.h"
 
 namespace ghost {
 namespace {
@@ -69,6 +72,68 @@ TEST(GatedRmsNorm, GateAccuracy) {
       const double floor = v < -60 ? 1e-30 : 0;  // denormal after the scaling
       ASSERT_NEAR(actual[static_cast<size_t>(t)], silu, 4e-7 * std::fabs(silu) + floor) << v;
     }
+  });
+}
+
+// z starts one float off an aligned address. `out` is y, and a strided view with floats between its rows that
+// must not change.
+TEST(RmsNormThenGate, EverySizeAgainstRef) {
+  Rng rng(4);
+  ForEachTarget([&] {
+    for (const int groups : {1, 2, 4}) {
+      for (int64_t part = 1; part <= 35; ++part) {
+        const int64_t T = 4, R = groups * part;
+        const std::vector<float> y = RandomFloats(T * R, rng),
+                                 z = RandomFloats(1 + T * (R + 7), rng, -12, 12),
+                                 weight = RandomFloats(R, rng);
+        const ConstView value(y.data(), T, R), gate(z.data() + 1, T, R, R + 7);
+        std::vector<float> expected(y.size()), actual = y, apart(static_cast<size_t>(1 + T * (R + 3)), 7.0f);
+        RmsNormThenGateRef(value, gate, weight.data(), 1e-5f, groups, View(expected.data(), T, R));
+        const View same(actual.data(), T, R), strided(apart.data() + 1, T, R, R + 3);
+        RmsNormThenGate(same, gate, weight.data(), 1e-5f, groups, same);
+        ExpectClose(expected, actual, 1e-6);
+        RmsNormThenGate(value, gate, weight.data(), 1e-5f, groups, strided);
+        for (int64_t t = 0; t < T; ++t) {
+          EXPECT_TRUE(std::equal(strided.Row(t), strided.Row(t) + R, same.Row(t)));
+          for (int64_t r = R; r < R + 3; ++r) EXPECT_EQ(strided.Row(t)[r], 7.0f);
+        }
+        EXPECT_EQ(apart[0], 7.0f);
+      }
+    }
+  });
+}
+
+// One norm and one SiLU everywhere: the norm of each part, then the gate, to the bit.
+TEST(RmsNormThenGate, IsTheNormThenTheGate) {
+  Rng rng(5);
+  ForEachTarget([&] {
+    for (const int64_t part : {1, 3, 61, 64, 127}) {
+      const int64_t T = 3, R = 2 * part;
+      const std::vector<float> y = RandomFloats(T * R, rng), z = RandomFloats(T * R, rng, -10, 10),
+                               weight = RandomFloats(R, rng);
+      const ConstView value(y.data(), T, R), gate(z.data(), T, R);
+      std::vector<float> whole(y.size()), steps(y.size());
+      const View view(steps.data(), T, R);
+      RmsNormThenGate(value, gate, weight.data(), 1e-5f, /*groups=*/2, View(whole.data(), T, R));
+      for (int64_t r = 0; r < R; r += part) {
+        RmsNorm(value.Cols(r, part), weight.data() + r, 1e-5f, view.Cols(r, part));
+      }
+      SiluGate(view, gate, view);
+      EXPECT_EQ(whole, steps);
+    }
+  });
+}
+
+TEST(RmsNormThenGate, ThreadsChangeNothing) {
+  Rng rng(6);
+  const int64_t T = 70, R = 260;
+  const std::vector<float> y = RandomFloats(T * R, rng), z = RandomFloats(T * R, rng),
+                           weight = RandomFloats(R, rng);
+  ExpectSameForAllThreadCounts([&] {
+    std::vector<float> out = y;
+    const View view(out.data(), T, R);
+    RmsNormThenGate(view, ConstView(z.data(), T, R), weight.data(), 1e-5f, 2, view);
+    return out;
   });
 }
 

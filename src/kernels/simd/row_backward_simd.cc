@@ -14,6 +14,7 @@
 // After highway.h, once per target.
 #include <hwy/contrib/math/math-inl.h>
 
+#include "kernels/simd/silu-inl.h"
 #include "kernels/simd/vector_loop-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -24,19 +25,6 @@ namespace {
 namespace hn = hwy::HWY_NAMESPACE;
 
 using D = hn::CappedTag<float, 16>;
-
-// 1 / (1 + exp(-v)); see silu-inl.h for the limit.
-template <class Tag, class V>
-HWY_INLINE V Sigmoid(Tag d, V v) {
-  const V e = hn::Exp(d, hn::Min(hn::Neg(v), hn::Set(d, 88.0f)));
-  return hn::Div(hn::Set(d, 1.0f), hn::Add(hn::Set(d, 1.0f), e));
-}
-
-// SiLU'(v) from v and s = sigmoid(v).
-template <class Tag, class V>
-HWY_INLINE V SiluSlope(Tag d, V v, V s) {
-  return hn::MulAdd(hn::Mul(v, s), hn::Sub(hn::Set(d, 1.0f), s), s);
-}
 
 // Adds vectors of any length; the sum is float32 in one vector and one scalar.
 class Sum {
@@ -100,6 +88,31 @@ HWY_ATTR void GatedRmsNormBackwardRowTarget(const GatedNormRow& row, float eps) 
     }
     hn::StoreU(hn::Mul(dv, silu), d, row.dy + i);
     hn::StoreU(hn::Mul(hn::Mul(dv, y), SiluSlope(d, z, s)), d, row.dz + i);
+  });
+}
+
+HWY_ATTR void RmsNormThenGateBackwardRowTarget(const GatedNormRow& row, float eps) {
+  Sum squares, mixed;
+  ForEachVector(row.count, [&](auto d, int64_t i) HWY_ATTR {
+    const auto z = hn::LoadU(d, row.z + i), s = Sigmoid(d, z), y = hn::LoadU(d, row.y + i);
+    hn::StoreU(s, d, row.dz + i);  // kept for the second pass
+    const auto across = hn::Mul(hn::LoadU(d, row.weight + i), hn::LoadU(d, row.dout + i));
+    squares.Add(d, hn::Mul(y, y));
+    mixed.Add(d, hn::Mul(y, hn::Mul(across, hn::Mul(z, s))));
+  });
+  const float n = static_cast<float>(row.count), scale = 1.0f / std::sqrt(squares.Total() / n + eps);
+  const float along = mixed.Total() / n * scale * scale;  // mean(dn y / rho) / rho
+  ForEachVector(row.count, [&](auto d, int64_t i) HWY_ATTR {
+    const auto z = hn::LoadU(d, row.z + i), s = hn::LoadU(d, row.dz + i), y = hn::LoadU(d, row.y + i);
+    const auto silu = hn::Mul(z, s), normed = hn::Mul(hn::Set(d, scale), y);
+    const auto grad = hn::LoadU(d, row.dout + i), across = hn::Mul(hn::LoadU(d, row.weight + i), grad);
+    if (row.dweight) {  // before dy, which may alias dout, is written
+      const auto gated = hn::Mul(normed, silu);
+      hn::StoreU(hn::MulAdd(grad, gated, hn::LoadU(d, row.dweight + i)), d, row.dweight + i);
+    }
+    const auto part = hn::NegMulAdd(hn::Set(d, along), y, hn::Mul(across, silu));
+    hn::StoreU(hn::Mul(hn::Set(d, scale), part), d, row.dy + i);
+    hn::StoreU(hn::Mul(hn::Mul(across, normed), SiluSlope(d, z, s)), d, row.dz + i);
   });
 }
 
@@ -177,6 +190,7 @@ namespace ghost {
 namespace {
 HWY_EXPORT(RmsNormBackwardRowTarget);
 HWY_EXPORT(GatedRmsNormBackwardRowTarget);
+HWY_EXPORT(RmsNormThenGateBackwardRowTarget);
 HWY_EXPORT(SoftplusClampBackwardRowTarget);
 HWY_EXPORT(ScaledExpRowTarget);
 HWY_EXPORT(ConvBackwardChannelsTarget);
@@ -188,6 +202,9 @@ void RmsNormBackwardRow(const float* x, const float* weight, float eps, const fl
 }
 void GatedRmsNormBackwardRow(const GatedNormRow& row, float eps) {
   HWY_DYNAMIC_DISPATCH(GatedRmsNormBackwardRowTarget)(row, eps);
+}
+void RmsNormThenGateBackwardRow(const GatedNormRow& row, float eps) {
+  HWY_DYNAMIC_DISPATCH(RmsNormThenGateBackwardRowTarget)(row, eps);
 }
 void SoftplusClampBackwardRow(const float* raw, const float* bias, float low, float high, const float* ddt,
                               int64_t count, float* draw) {

@@ -16,6 +16,7 @@ struct GatedNormRow {
   int64_t count;
 };
 void GatedRmsNormBackwardRow(const GatedNormRow& row, float eps);
+void RmsNormThenGateBackwardRow(const GatedNormRow& row, float eps);
 void SoftplusClampBackwardRow(const float* raw, const float* bias, float low, float high, const float* ddt,
                               int64_t count, float* draw);
 

@@ -1,0 +1,25 @@
+#include "kernels/rows/squared_relu.h"
+
+#include "base/threads.h"
+#include "kernels/rows/squared_relu_simd.h"
+
+namespace ghost {
+namespace {
+
+bool SameShape(ConstView a, ConstView b) { return a.rows == b.rows && a.cols == b.cols; }
+
+}  // namespace
+
+void SquaredRelu(ConstView in, View out) {
+  GHOST_CHECK(SameShape(in, out));
+  const auto row = [&](int64_t t) { SquaredReluRow(in.Row(t), in.cols, out.Row(t)); };
+  ParallelFor(in.rows, row, /*work=*/in.rows * in.cols);
+}
+
+void SquaredReluBackward(ConstView in, ConstView dout, View din) {
+  GHOST_CHECK(SameShape(in, dout) && SameShape(in, din));
+  const auto row = [&](int64_t t) { SquaredReluBackwardRow(in.Row(t), dout.Row(t), in.cols, din.Row(t)); };
+  ParallelFor(in.rows, row, /*work=*/in.rows * in.cols);
+}
+
+}  // namespace ghost
