@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 #include <set>
 
@@ -33,6 +34,12 @@ bool ShapeFits(const Shape& stored, const TensorRow& row, bool gguf) {
 bool SameBytes(const Tensor& a, const Tensor& b) {
   if (a.dtype() != b.dtype() || a.shape() != b.shape()) return false;
   return a.data() == b.data() || std::memcmp(a.data(), b.data(), a.num_bytes()) == 0;
+}
+
+bool IsOwn(const ModelConfig& config, const std::string& name) {
+  const auto& own = config.own_prefixes;
+  return own.empty() ||
+         std::ranges::any_of(own, [&](const std::string& prefix) { return name.starts_with(prefix); });
 }
 
 class Binder {
@@ -73,7 +80,7 @@ class Binder {
 
   void Finish(const std::string& source) {
     for (const auto& [name, stored] : set_.tensors) {
-      if (!used_.contains(name))
+      if (!used_.contains(name) && IsOwn(config_, name))
         problems_.push_back({name, "unknown", "nothing", stored.tensor.shape().ToString()});
     }
     if (problems_.empty()) return;
@@ -119,6 +126,23 @@ class Binder {
 
 const std::string& NameIn(Layout layout, const TensorRow& row) {
   return layout == Layout::kGguf ? row.names.gguf : row.names.name;
+}
+
+const std::string& StoredName(const TensorSet& set, Layout layout, const TensorRow& row) {
+  const std::string& name = NameIn(layout, row);
+  if (layout == Layout::kGguf || set.tensors.contains(name)) return name;
+  for (const std::string& alias : row.names.aliases) {
+    if (set.tensors.contains(alias)) return alias;
+  }
+  return name;
+}
+
+decltype(TensorSet::tensors) ForeignTensors(const TensorSet& set, const ModelConfig& config) {
+  decltype(TensorSet::tensors) foreign;
+  for (const auto& [name, stored] : set.tensors) {
+    if (!IsOwn(config, name)) foreign.emplace(name, stored);
+  }
+  return foreign;
 }
 
 ModelWeights BindWeights(const TensorSet& set, const ModelConfig& config, const std::string& source) {

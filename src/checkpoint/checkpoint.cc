@@ -46,10 +46,9 @@ struct WeightsKind {
   TensorSet (*read)(const std::string&);
 };
 constexpr WeightsKind kWeightsKinds[] = {
-    {"model.safetensors", ReadSafetensors},
-    {"model.safetensors.index.json", ReadShardedSafetensors},
-    {"pytorch_model.bin", ReadPytorchBin},
-    {"pytorch_model.bin.index.json", ReadShardedPytorchBin},
+    {"model.safetensors", ReadSafetensors},        {"model.safetensors.index.json", ReadShardedSafetensors},
+    {"pytorch_model.bin", ReadPytorchBin},         {"pytorch_model.bin.index.json", ReadShardedPytorchBin},
+    {"consolidated.safetensors", ReadSafetensors},
 };
 
 Checkpoint OpenGguf(const std::string& path, const std::string& file) {
@@ -79,7 +78,9 @@ std::string OnlyGgufIn(const std::string& path) {
 Checkpoint OpenDirectory(const std::string& path) {
   Checkpoint checkpoint;
   checkpoint.path = path;
-  const std::string config_path = path + "/config.json", ghost_path = path + "/" + kGhostFile;
+  std::string config_path = path + "/config.json";
+  if (!FileExists(config_path)) config_path = path + "/params.json";
+  const std::string ghost_path = path + "/" + kGhostFile;
   if (!FileExists(config_path)) {
     if (const std::string gguf = OnlyGgufIn(path); !gguf.empty()) return OpenGguf(path, gguf);
     throw Error(ErrorKind::kNotFound, "directory is not a checkpoint",
@@ -95,15 +96,22 @@ Checkpoint OpenDirectory(const std::string& path) {
     checkpoint.weights = path + "/" + kind.file;
     if (!FileExists(checkpoint.weights)) continue;
     checkpoint.tensors = kind.read(checkpoint.weights);
+    if (const auto fit = FamilyOf(checkpoint.config).fit) fit(checkpoint.tensors, checkpoint.config);
     return checkpoint;
   }
   throw Error(
       ErrorKind::kNotFound, "checkpoint has no weights",
       {.file = path,
-       .expected = "model.safetensors, model.safetensors.index.json, pytorch_model.bin or its index"});
+       .expected = "model.safetensors, model.safetensors.index.json, pytorch_model.bin or its index, or "
+                   "consolidated.safetensors"});
 }
 
 }  // namespace
+
+LayoutFiles Checkpoint::files() const {
+  if (config.layout == Layout::kMistral) return {"params.json", "consolidated.safetensors"};
+  return {"config.json", "model.safetensors"};
+}
 
 Checkpoint OpenCheckpoint(const std::string& path) {
   if (DirectoryExists(path)) return OpenDirectory(path);

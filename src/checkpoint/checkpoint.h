@@ -11,6 +11,12 @@
 
 namespace ghost {
 
+// What the files of a layout are called that one model.safetensors (or .bin, or its shards) belongs to.
+struct LayoutFiles {
+  const char* config;   // beside the weights
+  const char* weights;  // what we write
+};
+
 struct Checkpoint {
   std::string path;     // as given
   std::string weights;  // the file, index or .gguf the tensors came from
@@ -18,12 +24,14 @@ struct Checkpoint {
   bool ragged = false;  // state sizes come from ghost.json, not from config.json
   TensorSet tensors;
   std::optional<GgufFile> gguf;  // keys (tokenizer!) when the checkpoint is a GGUF file
+
+  LayoutFiles files() const;  // not of a GGUF file
 };
 
 // `path` is a directory with config.json and model.safetensors, its sharded form, or pytorch_model.bin
-// (single or sharded); a directory without config.json that holds one .gguf file; or a .gguf file. A
-// ghost.json in the directory that says "storage": "ragged" gives every layer and group its own state size
-// (ragged.h).
+// (single or sharded); one with params.json and consolidated.safetensors, as Mistral ships models; one
+// without either configuration that holds one .gguf file; or a .gguf file. A ghost.json in the directory that
+// says "storage": "ragged" gives every layer and group its own state size (ragged.h).
 Checkpoint OpenCheckpoint(const std::string& path);
 
 // A short fingerprint of the stored tensors for result files: XXH3 of names, types, shapes and up to 64 KiB

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <map>
 #include <string>
 
 #include "base/error.h"
@@ -32,6 +33,31 @@ TEST(Checkpoint, SavedAndLoadedIsBitEqual) {
     const Model made = MakeRandomModel(config, dtype, 5);
     EXPECT_EQ(RunPass(loaded, SomeTokens(20)).logits, RunPass(made, SomeTokens(20)).logits);
   }
+}
+
+// Codestral as Mistral ships it: params.json, and the original names behind "model.".
+TEST(Checkpoint, ConsolidatedFilesAreTheSameModel) {
+  MixerDims mixer = TinyMixer(/*groups=*/2, /*state_dim=*/12);
+  mixer.d_model = 64;
+  mixer.num_heads = 2;
+  mixer.head_dim = 64;
+  ModelConfig config = MakeMamba2(mixer, /*layers=*/2, /*vocab_size=*/48);
+  config.tied_head = false;
+  const TempDir dir;
+  std::map<std::string, Tensor> renamed;
+  for (auto& [name, tensor] : MakeRandomTensors(config, DType::kBF16, 5))
+    renamed["model." + (name == "backbone.embeddings.weight" ? "backbone.embedding.weight" : name)] = tensor;
+  SaveSafetensors(dir.path() + "/consolidated.safetensors", renamed, {});
+  WriteFileAtomically(dir.path() + "/params.json",
+                      R"({"dim": 64, "n_layers": 2, "vocab_size": 45, "n_groups": 2, "rms_norm": true,
+        "residual_in_fp32": true, "fused_add_norm": true, "pad_vocab_size_multiple": 16,
+        "tie_embeddings": false, "model_type": "mamba", "d_state": 12})");
+  const Checkpoint checkpoint = OpenCheckpoint(dir.path());
+  EXPECT_EQ(checkpoint.config.layout, Layout::kMistral);
+  EXPECT_EQ(checkpoint.config.token_count, 45);
+  const std::vector<int32_t> tokens = SomeTokens(20, 45);
+  EXPECT_EQ(RunPass(LoadModel(checkpoint), tokens).logits,
+            RunPass(MakeRandomModel(config, DType::kBF16, 5), tokens).logits);
 }
 
 TEST(Checkpoint, EveryProblemOfAFileIsReportedAtOnce) {

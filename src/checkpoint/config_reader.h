@@ -9,6 +9,7 @@
 
 #include "base/json.h"
 #include "io/gguf.h"
+#include "io/gguf_writer.h"
 #include "model/config.h"
 
 namespace ghost {
@@ -19,6 +20,8 @@ inline constexpr int64_t kMaxWidth = 1 << 18;
 inline constexpr int64_t kMaxLayers = 4096;
 inline constexpr int64_t kMaxState = 4096;
 inline constexpr int64_t kMaxVocab = 1 << 24;
+inline constexpr int64_t kMaxExperts = 1 << 14;     // of a layer
+inline constexpr int64_t kMaxAllExperts = 1 << 17;  // of all layers
 
 // Error(kUnsupported): a configuration that makes sense, but not to us.
 [[noreturn]] void ThrowUnsupportedConfig(const std::string& file, const std::string& key,
@@ -38,6 +41,19 @@ struct MixerSizes {
 // Checked against each other; everything else as by default.
 MixerDims MakeMixerDims(const MixerSizes& sizes);
 
+// The numbers of attention as a file says them.
+struct AttentionSizes {
+  int64_t d_model, heads, kv_heads, head_dim;
+  std::string file;
+};
+// Checked against each other; scale head_dim^-1/2, everything else as by default.
+AttentionDims MakeAttentionDims(const AttentionSizes& sizes);
+
+// The base of the rotary angles: rope_parameters.rope_theta in newer files, else rope_theta, else `fallback`.
+// Scaled positions are refused.
+double ReadRopeTheta(const Json& json, double fallback, const std::string& file);
+double CheckedRopeTheta(double theta, const std::string& key, const std::string& file);
+
 // A key that must be there; 1 to `max`.
 int64_t RequiredInt(const Json& json, const std::string& key, int64_t max, const std::string& file);
 
@@ -48,6 +64,10 @@ int64_t CheckedInnerSize(double expand, int64_t d_model, const std::string& key,
 
 // The clamp of the step size, [low, high] under `key`; no key: none.
 void ReadTimeStepLimit(const Json& json, const std::string& key, const std::string& file, MixerDims& dims);
+
+// The keys <architecture>.ssm.* of a GGUF file, which all architectures with a Mamba2 mixer share.
+MixerDims ReadGgufMixer(const GgufFile& file, const std::string& architecture);
+GgufKeys MakeGgufMixerKeys(const MixerDims& dims, const std::string& architecture);
 
 // A GGUF key that must be there; 1 to `max`.
 uint32_t GgufSize(const GgufFile& file, const std::string& key, int64_t max);

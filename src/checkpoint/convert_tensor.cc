@@ -18,10 +18,10 @@ namespace {
 // Values per piece of work: a multiple of every block size.
 constexpr int64_t kPiece = 1 << 15;
 
-void CheckRows(const Tensor& tensor, DType dtype, const std::string& name) {
-  if (CheckedBytes(tensor.shape(), dtype)) return;
+void CheckRows(const Shape& shape, DType dtype, const std::string& name) {
+  if (CheckedBytes(shape, dtype)) return;
   throw Error(ErrorKind::kUnsupported, "rows of a Q8_0 tensor must be a multiple of 32 long",
-              {.tensor = name, .actual = tensor.shape().ToString()});
+              {.tensor = name, .actual = shape.ToString()});
 }
 
 void NarrowToF16(std::span<const float> values, std::byte* out, const std::string& name) {
@@ -75,7 +75,7 @@ void Narrow(DType dtype, std::span<const float> values, std::byte* out, const st
 
 Tensor ConvertTensor(const Tensor& tensor, DType dtype, const std::string& name) {
   if (tensor.dtype() == dtype) return tensor;
-  CheckRows(tensor, dtype, name);
+  CheckRows(tensor.shape(), dtype, name);
   if (!IsWeightType(tensor.dtype())) {  // F64 vectors: small
     const Tensor floats = MakeTensor(tensor.shape(), ToFloats(tensor));
     return ConvertTensor(floats, dtype, name);
@@ -94,9 +94,9 @@ Tensor ConvertTensor(const Tensor& tensor, DType dtype, const std::string& name)
   return Tensor(dtype, tensor.shape(), std::shared_ptr<const std::byte>(bytes, bytes.get()));
 }
 
-LazyTensor ConvertLazily(const Tensor& tensor, DType dtype, const std::string& name) {
-  CheckRows(tensor, dtype, name);
-  return LazyTensor(dtype, tensor.shape(), [=] { return ConvertTensor(tensor, dtype, name); });
+LazyTensor ConvertLazily(const LazyTensor& tensor, DType dtype, const std::string& name) {
+  CheckRows(tensor.shape(), dtype, name);
+  return LazyTensor(dtype, tensor.shape(), [=] { return ConvertTensor(tensor.Make(), dtype, name); });
 }
 
 Tensor MakeA(const Tensor& a_log) {

@@ -13,7 +13,7 @@ namespace ghost {
 Tensor ConvertTensor(const Tensor& tensor, DType dtype, const std::string& name);
 
 // The same, made when it is written. Rows that Q8_0 cannot cut into blocks are refused at once.
-LazyTensor ConvertLazily(const Tensor& tensor, DType dtype, const std::string& name);
+LazyTensor ConvertLazily(const LazyTensor& tensor, DType dtype, const std::string& name);
 
 // GGUF holds A = -exp(A_log), the other layouts A_log. Both give F32. MakeALog refuses (kCorrupt) an A that
 // is not below zero.

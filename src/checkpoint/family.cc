@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "base/check.h"
 #include "base/error.h"
 #include "checkpoint/config_reader.h"
 #include "checkpoint/families/list.h"
+#include "checkpoint/families/refused.h"
 
 namespace ghost {
 namespace {
@@ -17,6 +19,17 @@ std::string FamilyNames() {
   std::string names;
   for (const Family* family : kFamilies) names += (names.empty() ? "" : " or ") + std::string(family->name);
   return names;
+}
+
+// An architecture that is none of ours, with the reason if it is a known one.
+[[noreturn]] void ThrowUnknownArchitecture(const std::string& file, const std::string& key,
+                                           const std::string& known, const std::string& found) {
+  throw Error(ErrorKind::kUnsupported, "model configuration is not supported",
+              {.file = file,
+               .tensor = key,
+               .expected = known,
+               .actual = found,
+               .hint = std::string(WhyRefused(found))});
 }
 
 const ModelConfig& CheckedMixers(const ModelConfig& config, const std::string& file) {
@@ -38,10 +51,10 @@ ModelConfig ParseConfig(const Json& json, const std::string& file) {
   if (!json.is_object()) ThrowInconsistentConfig(file, "(document)", "a JSON object", json.type_name());
   const std::string type = JsonString(json, "model_type", "", file);
   for (const Family* family : kFamilies) {
-    const bool recognized = type.empty() && family->recognize && family->recognize(json);
+    const bool recognized = family->recognize && family->recognize(json);
     if (type == family->name || recognized) return CheckedMixers(family->parse(json, file), file);
   }
-  if (!type.empty()) ThrowUnsupportedConfig(file, "model_type", FamilyNames(), type);
+  if (!type.empty()) ThrowUnknownArchitecture(file, "model_type", FamilyNames(), type);
   ThrowUnsupportedConfig(file, "model_type",
                          FamilyNames() + ", or d_model, n_layer and ssm_cfg of the original layout",
                          "neither");
@@ -50,13 +63,18 @@ ModelConfig ParseConfig(const Json& json, const std::string& file) {
 ModelConfig ParseGgufConfig(const GgufFile& file) {
   const std::string architecture = GgufString(file, "general.architecture");
   std::string known;
+  const GgufForm* chosen = nullptr;
   for (const Family* family : kFamilies) {
     if (!family->gguf) continue;
-    if (family->gguf->architecture == architecture)
-      return CheckedMixers(family->gguf->parse(file), file.path);
-    known += (known.empty() ? "" : " or ") + std::string(family->gguf->architecture);
+    for (const std::string_view one : family->gguf->architectures) {
+      known += (known.empty() ? "" : " or ") + std::string(one);
+      if (one != architecture) continue;
+      const bool special = family->gguf->recognize != nullptr;
+      if (special ? family->gguf->recognize(file) : !chosen) chosen = family->gguf;
+    }
   }
-  ThrowUnsupportedConfig(file.path, "general.architecture", known, architecture);
+  if (chosen) return CheckedMixers(chosen->parse(file), file.path);
+  ThrowUnknownArchitecture(file.path, "general.architecture", known, architecture);
 }
 
 OrderedJson MakeHuggingFaceConfig(const ModelConfig& config) { return FamilyOf(config).make_config(config); }
@@ -72,29 +90,30 @@ void AddMixerLayers(const MixerDims& mixer, int layers, float eps, ModelConfig& 
   }
 }
 
-ModelConfig WithHuggingFaceNames(ModelConfig config) {
-  config.layout = Layout::kHuggingFace;
-  FamilyOf(config).name_tensors(config);
+ModelConfig Arranged(ModelConfig config, Layout layout) {
+  config.layout = layout;
+  FamilyOf(config).arrange(config);
   return config;
 }
 
 void KeepFirstLayers(int count, ModelConfig& config) {
   GHOST_CHECK(count >= 1 && count <= config.num_layers());
   config.layers.resize(static_cast<size_t>(count));
-  size_t mixers = 0, attentions = 0, mlps = 0, uses = 0;
+  size_t uses = 0;
+  std::map<PartKind, size_t> parts;
   for (const LayerSpec& layer : config.layers) {
     for (const StepSpec& step : layer.steps) {
       uses += step.shared_use == kNoSharedUse ? 0 : 1;
-      for (const PartRef ref : step.parts)
-        ++(ref.kind == PartKind::kMixer ? mixers : ref.kind == PartKind::kAttention ? attentions : mlps);
+      for (const PartRef ref : step.parts) ++parts[ref.kind];
     }
   }
-  config.mixers.resize(mixers);
-  config.attentions.resize(attentions);
-  config.mlps.resize(mlps);
+  config.mixers.resize(parts[PartKind::kMixer]);
+  config.attentions.resize(parts[PartKind::kAttention]);
+  config.mlps.resize(parts[PartKind::kMlp]);
+  config.experts.resize(parts[PartKind::kExperts]);
   config.shared_uses.resize(uses);
   config.shared_blocks.resize(std::min(config.shared_blocks.size(), uses));
-  FamilyOf(config).name_tensors(config);
+  FamilyOf(config).arrange(config);
 }
 
 std::vector<std::string> ReleasedNames() {

@@ -3,6 +3,7 @@
 // file asks which family a model is of; it asks for what the family says here.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,11 +17,19 @@ namespace ghost {
 
 // The GGUF form of a family.
 struct GgufForm {
-  std::string_view architecture;
+  // Of the files that `parse` reads.
+  std::span<const std::string_view> architectures;
+  // Which of the files with such an architecture are this family's, where families share one; null: those
+  // that no other family recognises.
+  bool (*recognize)(const GgufFile& file);
   ModelConfig (*parse)(const GgufFile& file);
+  // What a file with this model says; each of its keys but the general ones starts with it.
+  std::string_view (*architecture)(const ModelConfig& config);
   // The keys that describe the architecture; those of the file and of the tokenizer are the caller's.
   GgufKeys (*make_keys)(const ModelConfig& config);
-  std::string_view state_size_key;
+  // What of this model llama.cpp's code for the architecture cannot run; empty: nothing. Null: never
+  // anything.
+  std::string (*why_not)(const ModelConfig& config);
 };
 
 // A released model by its name, for benchmarks and tests.
@@ -36,16 +45,19 @@ struct Family {
   // From config.json: Hugging Face's, or another layout of the family. Checks every number before anything is
   // sized by it. `file` names the source in messages.
   ModelConfig (*parse)(const Json& json, const std::string& file);
-  // Whether a config.json without a model_type is of this family; null: never.
+  // Whether a configuration that does not name a model_type of ours is of this family; null: never.
   bool (*recognize)(const Json& json);
-  // Names all tensors after config.layout and the structure of the layers.
-  void (*name_tensors)(ModelConfig& config);
+  // Arranges the parts as files of config.layout hold them (which projections are joined, which factors are
+  // inside the weights) and names all tensors. Doing it again changes nothing.
+  void (*arrange)(ModelConfig& config);
+  // Adapts the arrangement to a file's tensors where files of one layout differ; null: they do not.
+  void (*fit)(const TensorSet& tensors, ModelConfig& config);
   // The Hugging Face config.json of a model that has none; its state size is the largest N of all mixers.
   OrderedJson (*make_config)(const ModelConfig& config);
-  // The field of a config.json, `text`, that says the state size: all that removing channels changes.
+  // The field of a configuration file, `text`, that says the state size: all that removing channels changes.
   std::vector<std::string_view> (*state_size_path)(const ModelConfig& config, const std::string& text,
                                                    const std::string& file);
-  const GgufForm* gguf;  // null: other runtimes of GGUF files do not know the family
+  const GgufForm* gguf;  // null: llama.cpp does not know the family
   bool trainable;        // gradients exist for every tensor
   std::vector<ReleasedModel> (*released)();
 };
@@ -64,8 +76,8 @@ OrderedJson MakeHuggingFaceConfig(const ModelConfig& config);
 // One step with one mixer per layer, `layers` of them.
 void AddMixerLayers(const MixerDims& mixer, int layers, float eps, ModelConfig& config);
 
-// The same model with the names of the Hugging Face layout.
-ModelConfig WithHuggingFaceNames(ModelConfig config);
+// The same model as files of another layout hold it. Weights follow by Rearrange (rearrange.h).
+ModelConfig Arranged(ModelConfig config, Layout layout);
 
 // Cuts a configuration down; 1 to num_layers().
 void KeepFirstLayers(int count, ModelConfig& config);

@@ -5,12 +5,13 @@
 #include "base/error.h"
 #include "checkpoint/convert_tensor.h"
 #include "checkpoint/family.h"
+#include "checkpoint/rearrange.h"
 
 namespace ghost {
 namespace {
 
 const GgufForm& CheckExpressible(const ModelConfig& config) {
-  const auto refuse = [](const char* what) {
+  const auto refuse = [](const std::string& what) {
     throw Error(ErrorKind::kUnsupported, "GGUF cannot express this model", {.tensor = what});
   };
   const GgufForm* form = FamilyOf(config).gguf;
@@ -21,6 +22,7 @@ const GgufForm& CheckExpressible(const ModelConfig& config) {
     if (d.dt_min > 0.0f || !std::isinf(d.dt_max)) refuse("clamped step size");
   }
   if (UniformStateSize(config) < 0) refuse("different state sizes");
+  if (const std::string why = form->why_not ? form->why_not(config) : ""; !why.empty()) refuse(why);
   return *form;
 }
 
@@ -29,12 +31,14 @@ const GgufForm& CheckExpressible(const ModelConfig& config) {
 GgufTensors MakeGgufTensors(const ModelConfig& config, const ModelWeights& weights,
                             std::optional<DType> matrix_type) {
   CheckExpressible(config);
+  const ModelConfig arranged = Arranged(config, Layout::kGguf);
+  const ModelTensors<RearrangedTensor> rearranged = Rearrange(config, weights, arranged);
   GgufTensors tensors;
-  ForEachTensor(weights, config, [&](const Tensor& stored, const TensorRow& row) {
-    Tensor tensor = stored.Reshaped(row.ShapeInGguf());
-    if (row.is_decay && config.layout != Layout::kGguf) tensor = MakeA(tensor);
-    const DType type = row.is_matrix ? matrix_type.value_or(stored.dtype()) : DType::kF32;
-    tensors.emplace_back(row.names.gguf, ConvertLazily(tensor, type, row.names.gguf));
+  ForEachTensor(rearranged, arranged, [&](const RearrangedTensor& made, const TensorRow& row) {
+    const bool is_matrix = row.is_matrix && !row.stays_f32_in_gguf;
+    const DType type = is_matrix ? matrix_type.value_or(made.stored) : DType::kF32;
+    tensors.emplace_back(row.names.gguf,
+                         ConvertLazily(made.tensor.Reshaped(row.ShapeInGguf()), type, row.names.gguf));
   });
   return tensors;
 }
@@ -58,10 +62,12 @@ uint32_t GgufFileType(DType matrix_type) {
 
 GgufKeys MakeGgufKeys(const ModelConfig& config, DType matrix_type) {
   const GgufForm& form = CheckExpressible(config);
-  GgufKeys keys = {{"general.architecture", std::string(form.architecture)},
+  GgufKeys keys = {{"general.architecture", std::string(form.architecture(config))},
                    {"general.file_type", GgufFileType(matrix_type)},
                    {"general.quantization_version", uint32_t{2}}};
-  for (auto& key : form.make_keys(config)) keys.push_back(std::move(key));
+  keys.emplace_back(std::string(form.architecture(config)) + ".vocab_size",
+                    static_cast<uint32_t>(config.vocab_size));
+  for (auto& key : form.make_keys(Arranged(config, Layout::kGguf))) keys.push_back(std::move(key));
   return keys;
 }
 

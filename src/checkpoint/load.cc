@@ -1,5 +1,6 @@
 #include "checkpoint/load.h"
 
+#include <limits>
 #include <utility>
 
 #include "checkpoint/bind.h"
@@ -11,7 +12,9 @@ Model LoadModel(const Checkpoint& checkpoint, const ModelOverrides& overrides) {
   ModelConfig config = checkpoint.config;
   for (MixerDims& dims : config.mixers) {
     if (overrides.norm_grouping) dims.norm_grouping = *overrides.norm_grouping;
-    if (overrides.dt_min) dims.dt_min = *overrides.dt_min;
+    if (!overrides.dt_min) continue;
+    dims.dt_min = *overrides.dt_min;
+    dims.dt_max = std::numeric_limits<float>::infinity();
   }
   ModelWeights weights = BindWeights(checkpoint.tensors, config, checkpoint.weights);
   ForEachTensor(weights, config, [](const Tensor& tensor, const TensorRow& row) {

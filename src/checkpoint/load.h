@@ -11,7 +11,7 @@ namespace ghost {
 // What the family was trained with, changed to what another implementation computes.
 struct ModelOverrides {
   std::optional<NormGrouping> norm_grouping;
-  std::optional<float> dt_min;
+  std::optional<float> dt_min;  // step sizes are clamped to [dt_min, infinity), whatever the config says
 };
 Model LoadModel(const Checkpoint& checkpoint, const ModelOverrides& overrides = {});
 

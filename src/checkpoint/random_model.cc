@@ -78,12 +78,22 @@ Tensor MakeRandomTensor(const TensorRow& row, DType dtype, uint64_t seed) {
 }  // namespace
 
 std::map<std::string, Tensor> MakeRandomTensors(const ModelConfig& config, DType dtype, uint64_t seed) {
+  std::map<std::string, Tensor> tensors;
+  for (const auto& [name, tensor] : MakeLazyRandomTensors(config, dtype, seed)) tensors[name] = tensor.Make();
+  return tensors;
+}
+
+std::map<std::string, LazyTensor> MakeLazyRandomTensors(const ModelConfig& config, DType dtype,
+                                                        uint64_t seed) {
   GHOST_CHECK(dtype == DType::kF32 || dtype == DType::kF16 || dtype == DType::kBF16);
   ModelWeights none(config);
-  std::map<std::string, Tensor> tensors;
+  std::map<std::string, LazyTensor> tensors;
   uint64_t number = seed << 20;
   ForEachTensor(none, config, [&](Tensor&, const TensorRow& row) {
-    tensors[row.names.name] = MakeRandomTensor(row, row.is_matrix ? dtype : DType::kF32, number++);
+    const DType type = row.is_matrix ? dtype : DType::kF32;
+    tensors[row.names.name] =
+        LazyTensor(type, row.shape, [row, type, number] { return MakeRandomTensor(row, type, number); });
+    ++number;
   });
   return tensors;
 }

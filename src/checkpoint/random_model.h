@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "io/lazy_tensor.h"
 #include "model/config.h"
 #include "model/model.h"
 
@@ -16,6 +17,9 @@ namespace ghost {
 // log-uniform in 1e-3..1e-1, projections of variance 1/fan-in). Matrices are stored as `dtype` (F32, F16 or
 // BF16), vectors as F32. The same seed gives the same bytes for every number of threads.
 std::map<std::string, Tensor> MakeRandomTensors(const ModelConfig& config, DType dtype, uint64_t seed);
+// The same, each made when it is asked for: a model larger than memory can be written.
+std::map<std::string, LazyTensor> MakeLazyRandomTensors(const ModelConfig& config, DType dtype,
+                                                        uint64_t seed);
 
 Model MakeRandomModel(const ModelConfig& config, DType dtype, uint64_t seed);
 

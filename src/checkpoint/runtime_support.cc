@@ -33,9 +33,15 @@ RuntimeVerdict LlamaCpu(const MixerDims& d, int N) {
 }
 
 RuntimeVerdict LlamaGpu(const MixerDims& d, int N) {
-  const bool fits = (N == 128 || N == 256) && d.head_dim % 16 == 0;
-  return {"llama.cpp (CUDA, Vulkan)", fits ? Support::kFast : Support::kSlow,
-          fits ? "" : "its scan takes N = 128 or 256 only; others run on the CPU"};
+  const std::string name = "llama.cpp (CUDA, Vulkan)";
+  if (N != 128 && N != 256)
+    return {name, Support::kSlow, "its scan takes N = 128 or 256 only; others run on the CPU"};
+  if (d.head_dim % 16 != 0)
+    return {name, Support::kSlow, "its scan takes heads in multiples of 16 only; others run on the CPU"};
+  if (d.conv_channels() % 128 != 0)
+    return {name, Support::kSlow,
+            "CUDA's convolution needs R+2GN to be a multiple of 128; others run on the CPU"};
+  return {name, Support::kFast, ""};
 }
 
 // The worst that a runtime says of any mixer.
@@ -120,6 +126,10 @@ std::vector<RuntimeVerdict> RuntimesFor(const ModelConfig& config) {
   const auto plain = [](const MixerDims& d) { return !d.in_bias && !d.out_bias && d.conv_bias; };
   if (!std::ranges::all_of(config.mixers, plain)) {
     verdicts.push_back({"llama.cpp", Support::kNo, "needs a convolution bias and knows no projection bias"});
+    return verdicts;
+  }
+  if (const std::string why = family.gguf->why_not ? family.gguf->why_not(config) : ""; !why.empty()) {
+    verdicts.push_back({"llama.cpp", Support::kNo, "does not know " + why});
     return verdicts;
   }
   verdicts.push_back(Worst(config, [&](const MixerDims& d) { return LlamaCpu(d, N); }));

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <functional>
+#include <map>
 #include <string>
 
 #include "base/units.h"
@@ -13,7 +16,10 @@ namespace {
 
 std::string BytesText(int64_t bytes) { return Bytes(static_cast<double>(bytes)); }
 
+// "128" if all groups have it, else "20+31".
 std::string StatesText(const std::vector<int>& sizes) {
+  if (std::ranges::adjacent_find(sizes, std::not_equal_to<>()) == sizes.end())
+    return sizes.empty() ? "" : std::to_string(sizes.front());
   std::string text;
   for (const int size : sizes) text += (text.empty() ? "" : "+") + std::to_string(size);
   return text;
@@ -24,14 +30,21 @@ bool SameSizes(const LayerSummary& a, const LayerSummary& b) {
          a.state_sizes == b.state_sizes;
 }
 
-// Layers of equal sizes in one line: "0-23".
+// "0-23", or "0-39 (36)" where layers without a mixer are between them.
+std::string RangeText(int first, int last, size_t count) {
+  if (first == last) return std::to_string(first);
+  const bool gaps = static_cast<size_t>(last - first) + 1 != count;
+  return fmt::format("{}-{}{}", first, last, gaps ? fmt::format(" ({})", count) : "");
+}
+
+// Mixers of equal sizes in one line.
 void PrintLayers(const std::vector<LayerSummary>& layers) {
   fmt::print("\nlayers     heads x dim   groups  state N      state bytes\n");
   for (size_t first = 0; first < layers.size();) {
     size_t last = first;
     while (last + 1 < layers.size() && SameSizes(layers[first], layers[last + 1])) ++last;
     const LayerSummary& layer = layers[first];
-    const std::string range = first == last ? fmt::format("{}", first) : fmt::format("{}-{}", first, last);
+    const std::string range = RangeText(layer.layer, layers[last].layer, last - first + 1);
     const std::string heads = fmt::format("{} x {}", layer.heads, layer.head_dim);
     fmt::print("{:<10} {:<13} {:<7} {:<12} {} each\n", range, heads, layer.groups,
                StatesText(layer.state_sizes), BytesText(layer.state_bytes));
@@ -39,15 +52,12 @@ void PrintLayers(const std::vector<LayerSummary>& layers) {
   }
 }
 
-// Of layers with attention, or empty.
-std::string HybridText(const InspectResult& r) {
-  std::string layers;
-  for (const LayerSummary& layer : r.layers) {
-    if (layer.kind == "hybrid") layers += fmt::format("{}{}", layers.empty() ? "" : ", ", layer.layer);
-  }
-  if (layers.empty()) return layers;
-  return fmt::format("layers {}; keys and values {} per token", layers,
-                     BytesText(r.key_value_bytes_per_token));
+// "36 mamba2+mlp, 4 attention+mlp".
+std::string KindsText(const std::map<std::string, int>& kinds) {
+  std::string text;
+  for (const auto& [kind, count] : kinds)
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, kind);
+  return text;
 }
 
 void PrintRuntimes(const std::vector<RuntimeSummary>& runtimes) {
@@ -59,7 +69,8 @@ void PrintRuntimes(const std::vector<RuntimeSummary>& runtimes) {
 
 void PrintGain(const std::vector<DecodeGain>& rows) {
   fmt::print(
-      "\ndecode gain at most, by bytes moved, when this much of the state is removed\nbatch     25 %    50 % "
+      "\ndecode gain at most, by bytes of weights and state moved, when this much of the state is "
+      "removed\nbatch     25 %    50 % "
       "   75 %\n");
   for (const DecodeGain& row : rows) {
     fmt::print("{:<7} {:>5.2f}x  {:>5.2f}x  {:>5.2f}x\n", row.batch, row.gain_25, row.gain_50, row.gain_75);
@@ -88,7 +99,10 @@ void PrintInspect(const InspectResult& r) {
                             r.tied_head ? ", tied head" : ""));
   line("state", fmt::format("{} per sequence (+ {} convolution)", BytesText(r.state_bytes_per_sequence),
                             BytesText(r.conv_state_bytes_per_sequence)));
-  if (const std::string hybrid = HybridText(r); !hybrid.empty()) line("attention", hybrid);
+  if (r.layer_kinds.size() > 1 || r.key_value_bytes_per_token > 0) line("layers", KindsText(r.layer_kinds));
+  if (const int64_t bytes = r.key_value_bytes_per_token; bytes > 0)
+    line("attention",
+         fmt::format("keys and values {} per token, {} for 4096", BytesText(bytes), BytesText(4096 * bytes)));
   line("gated norm", r.norm_groups);
   line("content", model.content_hash);
   PrintLayers(r.layers);

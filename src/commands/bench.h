@@ -40,7 +40,8 @@ struct BenchOptions {
           OptionInfo{"norm-groups", "span of the gated norm: full, grouped or auto (as trained)"});
     visit(shape,
           OptionInfo{"shape",
-                     "random weights of a released shape: mamba2-130m, -370m, -780m, -1.3b, -2.7b, ..."});
+                     "random weights of a released model: mamba2-130m, nemotron-h-8b, ...; an unknown one "
+                     "lists all"});
     visit(dtype, OptionInfo{"dtype", "of the random weights: f32, f16 or bf16"});
     visit(compare, OptionInfo{"compare", "other models, measured in turn with the first"});
     visit(batch, OptionInfo{"batch", "numbers of sequences to decode at once"});

@@ -16,6 +16,7 @@
 #include "checkpoint/family.h"
 #include "checkpoint/gguf_export.h"
 #include "checkpoint/ragged.h"
+#include "checkpoint/rearrange.h"
 #include "commands/gguf_tokenizer.h"
 #include "commands/model_source.h"
 #include "io/gguf_writer.h"
@@ -103,17 +104,17 @@ std::string GhostDocument(const Job& job) {
 // --- to GGUF ---
 
 void AddTokenizerKeys(Job& job, GgufKeys& keys) {
-  const std::string hint = "llama.cpp will not load the file as it is";
-  if (TokenizerFolder(job).empty() && job.options.tokenizer.empty()) {
-    job.warnings.push_back("no tokenizer.json: the file gets no vocabulary, and " + hint +
-                           "; give one with --tokenizer PATH");
-    return;
-  }
+  const auto leave_out = [&](const std::string& why) {
+    keys.emplace_back("tokenizer.ggml.model",
+                      std::string("none"));  // then llama.cpp loads the file all the same
+    job.warnings.push_back(why +
+                           ": the file gets no vocabulary, and llama.cpp takes and gives token ids alone");
+  };
+  if (TokenizerFolder(job).empty() && job.options.tokenizer.empty())
+    return leave_out("no tokenizer.json (--tokenizer PATH gives one)");
   const TokenizerSpec spec = LoadSpec(job);
-  if (const auto reason = WhyNoGgufTokenizer(spec)) {
-    job.warnings.push_back("the tokenizer is left out (" + *reason + "), and " + hint);
-    return;
-  }
+  if (const auto reason = WhyNoGgufTokenizer(spec))
+    return leave_out("the tokenizer cannot be written (" + *reason + ")");
   for (auto& key : MakeGgufTokenizerKeys(spec, job.source.config.vocab_size)) keys.push_back(std::move(key));
 }
 
@@ -145,7 +146,15 @@ std::string WriteGguf(Job& job) {
     std::erase_if(keys, [](const auto& item) { return item.first == kGhostFile; });
     keys.emplace_back(kGhostFile, ghost);
   }
-  const GgufTensors tensors = MakeGgufTensors(source.config, job.weights, job.dtype);
+  GgufTensors tensors = MakeGgufTensors(source.config, job.weights, job.dtype);
+  const auto foreign = ForeignTensors(source.tensors, source.config);
+  if (source.gguf) {
+    for (const auto& [name, stored] : foreign) tensors.emplace_back(name, stored.tensor);
+  } else if (!foreign.empty()) {
+    job.warnings.push_back(
+        fmt::format("{} tensors that are not the language model's are left out, such as {}", foreign.size(),
+                    foreign.begin()->first));
+  }
   (void)AtomicFile(job.options.output, job.options.force);  // refuses what exists
   SaveGguf(job.options.output, keys, tensors);
   return job.options.output;
@@ -181,12 +190,12 @@ std::string MakeConfigText(const Job& job) {
 }
 
 std::map<std::string, LazyTensor> MakeHuggingFaceTensors(const Job& job) {
-  const bool from_gguf = job.source.config.layout == Layout::kGguf;
-  const ModelConfig config = WithHuggingFaceNames(job.source.config);
+  const ModelConfig config = Arranged(job.source.config, Layout::kHuggingFace);
+  const ModelTensors<RearrangedTensor> rearranged = Rearrange(job.source.config, job.weights, config);
   std::map<std::string, LazyTensor> tensors;
-  ForEachTensor(job.weights, config, [&](const Tensor& stored, const TensorRow& row) {
+  ForEachTensor(rearranged, config, [&](const RearrangedTensor& made, const TensorRow& row) {
     const bool changes = row.is_matrix || job.dtype == DType::kF32;
-    const DType type = changes ? job.dtype.value_or(stored.dtype()) : stored.dtype();
+    const DType type = changes ? job.dtype.value_or(made.stored) : made.stored;
     if (type == DType::kQ8_0) {
       throw Error(ErrorKind::kUsage, "a quantised model needs a type for its Hugging Face form",
                   {.file = job.source.weights,
@@ -194,10 +203,11 @@ std::map<std::string, LazyTensor> MakeHuggingFaceTensors(const Job& job) {
                    .actual = "Q8_0",
                    .hint = "say --dtype f32, f16 or bf16"});
     }
-    const std::string& name = row.names.name;
-    const bool is_a = from_gguf && row.is_decay;
-    tensors.emplace(name, ConvertLazily(is_a ? MakeALog(stored, row.names.gguf) : stored, type, name));
+    tensors.emplace(row.names.name, ConvertLazily(made.tensor, type, row.names.name));
   });
+  if (job.source.config.layout != Layout::kHuggingFace) return tensors;
+  for (const auto& [name, stored] : ForeignTensors(job.source.tensors, job.source.config))
+    tensors.emplace(name, stored.tensor);
   return tensors;
 }
 

@@ -108,6 +108,7 @@ InspectResult Inspect(const InspectOptions& options) {
   r.state_bytes_per_sequence = SsmStateBytes(config);
   r.conv_state_bytes_per_sequence = ConvStateBytes(config);
   r.key_value_bytes_per_token = KeyValueBytes(config);
+  for (int layer = 0; layer < config.num_layers(); ++layer) ++r.layer_kinds[KindOf(config, layer)];
   r.layers = SummarizeLayers(config);
   for (const RuntimeVerdict& v : RuntimesFor(config)) {
     r.runtimes.push_back({v.runtime, std::string(NameOf(v.support)), v.reason});
@@ -132,6 +133,8 @@ OrderedJson ToJson(const InspectResult& r) {
   d["state_bytes_per_sequence"] = r.state_bytes_per_sequence;
   d["conv_state_bytes_per_sequence"] = r.conv_state_bytes_per_sequence;
   d["key_value_bytes_per_token"] = r.key_value_bytes_per_token;
+  d["layer_kinds"] = OrderedJson::object();
+  for (const auto& [kind, count] : r.layer_kinds) d["layer_kinds"][kind] = count;
   d["layers"] = ListJson(r.layers);
   d["runtimes"] = ListJson(r.runtimes);
   d["predicted_decode_gain"] = ListJson(r.predicted_decode_gain);

@@ -60,7 +60,8 @@ struct InspectResult {
   int64_t parameters = 0, weight_bytes = 0;
   std::map<std::string, int64_t> dtype_bytes;  // by element type
   int64_t state_bytes_per_sequence = 0, conv_state_bytes_per_sequence = 0, key_value_bytes_per_token = 0;
-  std::vector<LayerSummary> layers;
+  std::map<std::string, int> layer_kinds;  // how many layers are of each kind
+  std::vector<LayerSummary> layers;        // those with a mixer
   std::vector<RuntimeSummary> runtimes;
   std::vector<DecodeGain> predicted_decode_gain;
   std::vector<TensorSummary> tensors;  // with --tensors

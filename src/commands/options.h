@@ -48,8 +48,9 @@ struct ModelOptions {
     visit(norm_groups,
           OptionInfo{"norm-groups", "span of the gated norm: full, grouped or auto (as trained)"});
     visit(dt_min, OptionInfo{"dt-min",
-                             "lower limit of the step size; -1 = what the config says. For the numbers of "
-                             "Hugging Face's Zamba2 class say its time_step_min, 0.001"});
+                             "lower limit of the step size, and no upper one; -1 = what the config says. For "
+                             "the numbers of Hugging Face's Zamba2 and Nemotron-H classes say their "
+                             "time_step_min, 0.001"});
   }
 };
 

@@ -36,8 +36,8 @@ RandomModelResult MakeRandomCheckpoint(const RandomModelOptions& options) {
     throw Error(ErrorKind::kCannotCreate, "cannot create output",
                 {.file = making, .actual = failed.message()});
   try {
-    SaveSafetensors(making + "/model.safetensors", MakeRandomTensors(config, dtype, options.seed),
-                    {{"format", "pt"}});
+    StreamSafetensors(making + "/model.safetensors", MakeLazyRandomTensors(config, dtype, options.seed),
+                      {{"format", "pt"}});
     WriteFileAtomically(making + "/config.json", MakeHuggingFaceConfig(config).dump(2) + "\n");
     fs::rename(making, options.output);
   } catch (...) {

@@ -19,8 +19,9 @@ struct RandomModelOptions {
 
   template <class Visit>
   void ForEach(Visit&& visit) {
-    visit(shape, OptionInfo{"shape", "mamba2-130m, -370m, -780m, -1.3b, -2.7b or codestral-mamba-7b",
-                            Place::kFlag, true});
+    visit(shape,
+          OptionInfo{"shape", "a released model: mamba2-130m, nemotron-h-8b, ...; an unknown one lists all",
+                     Place::kFlag, true});
     visit(output, OptionInfo{"output", "directory to make", Place::kFlag, true});
     visit(dtype, OptionInfo{"dtype", "of the matrices: f32, f16 or bf16"});
     visit(layers, OptionInfo{"layers", "how many layers; 0 = as released"});

@@ -59,7 +59,7 @@ TrainStart LoadTrainStart(const TrainOptions& o, const Tokenizer& tokenizer) {
     CheckVocabulary(tokenizer, start.config, o.init);
     start.name = FileName(o.init) + ", " + ContentHash(start.model->checkpoint.tensors);
   }
-  start.config = WithHuggingFaceNames(std::move(start.config));  // what is written
+  start.config = Arranged(std::move(start.config), Layout::kHuggingFace);  // what is written
   return start;
 }
 

@@ -21,6 +21,10 @@ class LazyTensor {
   DType dtype() const { return dtype_; }
   const Shape& shape() const { return shape_; }
   size_t num_bytes() const { return CheckedBytes(shape_, dtype_).value(); }
+  // The same bytes under another shape of equal size.
+  LazyTensor Reshaped(const Shape& shape) const {
+    return LazyTensor(dtype_, shape, [make = make_, shape] { return make().Reshaped(shape); });
+  }
   Tensor Make() const;  // GHOST_CHECKs type and shape
 
  private:

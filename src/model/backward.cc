@@ -7,12 +7,12 @@
 #include "base/error.h"
 #include "base/interrupt.h"
 #include "base/threads.h"
-#include "kernels/matmul/matmul.h"
 #include "kernels/matmul/matmul_backward.h"
 #include "kernels/norm/norm.h"
 #include "kernels/norm/norm_backward.h"
 #include "kernels/rows/gather.h"
 #include "kernels/rows/gather_backward.h"
+#include "kernels/rows/scale.h"
 #include "kernels/rows/softmax.h"
 #include "kernels/rows/softmax_backward.h"
 #include "model/token_ids.h"
@@ -89,7 +89,11 @@ double BackwardPass::Run(const TokenBatch& batch, double loss_scale, const Model
     if (done && step.mixer) done(step.mixer_ordinal);
   }
   if (model_.reads_embeddings()) AddRows(dembedded, dhidden);
-  if (gradients.embedding.data) ScatterAddRows(batch.tokens, dhidden, gradients.embedding);
+  if (gradients.embedding.data) {
+    const float factor = model_.config().embedding_factor;
+    if (factor != 1.0f) ScaleRows(dhidden, factor, dhidden);
+    ScatterAddRows(batch.tokens, dhidden, gradients.embedding);
+  }
   return loss;
 }
 
@@ -102,7 +106,7 @@ double BackwardPass::Loss(const TokenBatch& batch) {
 void BackwardPass::ForwardSteps(const TokenBatch& batch, bool for_backward) {
   const ModelConfig& config = model_.config();
   Grow(inputs_, (config.num_steps() + 1) * rows_, config.d_model);
-  GatherRows(WeightView(model_.weights().embedding), batch.tokens, Hidden(0));
+  model_.Embed(batch.tokens, Hidden(0));
   const Pass pass = MakePass(for_backward);
   for (const Step& step : model_.steps()) {
     ThrowIfInterrupted();
@@ -121,7 +125,7 @@ double BackwardPass::HeadLoss(const TokenBatch& batch) {
   for (int64_t begin = 0; begin < rows_; begin += kLossRows) {
     const int64_t rows = std::min(kLossRows, rows_ - begin);
     const View logits = Grow(logits_, rows, V);
-    MatMul(final.Rows(begin, rows), WeightView(model_.weights().head), logits);
+    Apply(model_.head(), final.Rows(begin, rows), logits);
     const auto score = [&](int64_t row) {
       const auto t = static_cast<size_t>(begin + row);
       if (batch.targets[t] == kNoTarget) return;
@@ -137,14 +141,16 @@ double BackwardPass::HeadBackward(const TokenBatch& batch, double loss_scale,
                                   const ModelGradients& gradients) {
   const ModelConfig& config = model_.config();
   const int64_t M = config.d_model, V = config.vocab_size;
-  const WeightView head(model_.weights().head);
+  const Linear& head = model_.head();
+  // Of the product with the head, before the factor of the logits.
+  const auto gradient_scale = static_cast<float>(loss_scale * config.head_factor);
   const ConstView final(final_.data(), rows_, M);
   const View dfinal = Grow(dfinal_, rows_, M), dhidden = Grow(dhidden_, rows_, M);
   std::vector<double> losses(static_cast<size_t>(rows_), 0.0);
   for (int64_t begin = 0; begin < rows_; begin += kLossRows) {
     const int64_t rows = std::min(kLossRows, rows_ - begin);
     const View logits = Grow(logits_, rows, V);
-    MatMul(final.Rows(begin, rows), head, logits);
+    Apply(head, final.Rows(begin, rows), logits);
     const auto differentiate = [&](int64_t row) {
       const auto t = static_cast<size_t>(begin + row);
       if (batch.targets[t] == kNoTarget) {
@@ -152,11 +158,11 @@ double BackwardPass::HeadBackward(const TokenBatch& batch, double loss_scale,
         return;
       }
       losses[t] = SoftmaxCrossEntropyBackward({logits.Row(row), static_cast<size_t>(V)}, batch.targets[t],
-                                              static_cast<float>(loss_scale));
+                                              gradient_scale);
     };
     ParallelFor(rows, differentiate, /*work=*/rows * V * 20);
     if (gradients.head.data) OuterAccumulate(logits, final.Rows(begin, rows), gradients.head);
-    MatMulTransposed(logits, head, dfinal.Rows(begin, rows));
+    MatMulTransposed(logits, WeightView(head.weight), dfinal.Rows(begin, rows));
   }
   std::fill_n(dhidden.data, rows_ * M, 0.0f);
   RmsNormBackward(Hidden(config.num_steps()), model_.final_norm().data(), config.norm_eps, dfinal, dhidden,

@@ -26,13 +26,30 @@ PartRef AddPart(MlpDims dims, ModelConfig& config) {
   return {PartKind::kMlp, static_cast<int>(config.mlps.size()) - 1};
 }
 
+PartRef AddPart(ExpertsDims dims, ModelConfig& config) {
+  config.experts.push_back(std::move(dims));
+  return {PartKind::kExperts, static_cast<int>(config.experts.size()) - 1};
+}
+
+std::string_view NameOf(PartKind kind) {
+  switch (kind) {
+    case PartKind::kMixer:
+      return "mamba2";
+    case PartKind::kAttention:
+      return "attention";
+    case PartKind::kMlp:
+      return "mlp";
+    case PartKind::kExperts:
+      return "experts";
+  }
+  return "?";
+}
+
 std::string KindOf(const ModelConfig& config, int layer) {
-  std::string kind = "other";
+  std::string kind;
   for (const StepSpec& step : config.layers[static_cast<size_t>(layer)].steps) {
     if (step.shared_use != kNoSharedUse) return "hybrid";
-    for (const PartRef ref : step.parts) {
-      if (ref.kind == PartKind::kMixer) kind = "mamba2";
-    }
+    for (const PartRef ref : step.parts) kind += (kind.empty() ? "" : "+") + std::string(NameOf(ref.kind));
   }
   return kind;
 }
@@ -76,6 +93,8 @@ std::string_view NameOf(Layout layout) {
       return "huggingface";
     case Layout::kStateSpaces:
       return "state-spaces";
+    case Layout::kMistral:
+      return "mistral";
     case Layout::kGguf:
       return "gguf";
   }

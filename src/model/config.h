@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "model/parts/attention.h"
+#include "model/parts/experts.h"
 #include "model/parts/mixer.h"
 #include "model/parts/mlp.h"
 #include "model/parts/shared_block.h"
@@ -15,16 +16,17 @@
 namespace ghost {
 
 // Which checkpoint layout the names and the config follow.
-enum class Layout { kHuggingFace, kStateSpaces, kGguf };
+enum class Layout { kHuggingFace, kStateSpaces, kMistral, kGguf };
 std::string_view NameOf(Layout layout);
 
 // A part by its kind and its place in ModelConfig's list of that kind. A new kind is a new enumerator, a new
 // list and a new case of VisitPart; everything else finds it by overloads in the part's own file.
-enum class PartKind { kMixer, kAttention, kMlp };
+enum class PartKind { kMixer, kAttention, kMlp, kExperts };
 struct PartRef {
   PartKind kind;
   int index;
 };
+std::string_view NameOf(PartKind kind);  // for people: "mamba2", "attention", "mlp", "experts"
 
 inline constexpr int kNoSharedUse = -1;
 
@@ -49,13 +51,19 @@ struct ModelConfig {
   int token_count = 0;     // ids the tokenizer may produce: smaller than V where the file tells, else V
   float norm_eps = 1e-5f;  // of the final norm
   bool tied_head = true;
+  float embedding_factor = 1.0f;  // of the embeddings before the first layer
+  float head_factor = 1.0f;       // of the logits
   TensorNames embedding, final_norm, head;
+  // What the names of all tensors of the model start with. Others in its files (those of another head, say)
+  // are not ours to understand and are copied as they are. Empty: every tensor is the model's.
+  std::vector<std::string> own_prefixes;
   std::vector<LayerSpec> layers;
   // The parts, each list in the order of the layers. Mixers are counted by their place here: states, masks,
   // scores and gradients go by this ordinal; MixerDims::layer says where a mixer is.
   std::vector<MixerDims> mixers;
   std::vector<AttentionDims> attentions;
   std::vector<MlpDims> mlps;
+  std::vector<ExpertsDims> experts;
   std::vector<SharedUseDims> shared_uses;
   std::vector<SharedBlockDims> shared_blocks;
 
@@ -68,6 +76,7 @@ struct ModelConfig {
 PartRef AddPart(MixerDims dims, ModelConfig& config);
 PartRef AddPart(AttentionDims dims, ModelConfig& config);
 PartRef AddPart(MlpDims dims, ModelConfig& config);
+PartRef AddPart(ExpertsDims dims, ModelConfig& config);
 
 // visit(entry...) with the entries that `ref` names in each of `lists`: a ModelConfig, or an object with
 // lists of the same names, such as ModelWeights.
@@ -79,13 +88,16 @@ auto VisitPart(PartRef ref, Visit&& visit, Lists&... lists) {
       return visit(lists.attentions[index]...);
     case PartKind::kMlp:
       return visit(lists.mlps[index]...);
+    case PartKind::kExperts:
+      return visit(lists.experts[index]...);
     case PartKind::kMixer:
       break;
   }
   return visit(lists.mixers[index]...);
 }
 
-// What a layer is, for people: "mamba2", "hybrid" if a shared block adds to its input, or "other".
+// What a layer is, for people: "hybrid" if a shared block adds to its input, else its parts, such as
+// "mamba2", "attention" or "mamba2+mlp".
 std::string KindOf(const ModelConfig& config, int layer);
 
 // The widths of the key-value caches of a sequence: those of the shared uses, then those of the attentions.

@@ -1,5 +1,7 @@
 #include "model/cost.h"
 
+#include <cmath>
+
 namespace ghost {
 namespace {
 
@@ -33,6 +35,21 @@ double RereadBytes(const Model& model) {
   return bytes;
 }
 
+// Of experts that no token chose, if all choices are equally likely: of E experts, (1 - chosen / E)^tokens.
+double UnchosenBytes(const Model& model, double tokens) {
+  double bytes = 0;
+  for (size_t i = 0; i < model.config().experts.size(); ++i) {
+    const ExpertsWeights& w = model.weights().experts[i];
+    const RouterDims& router = model.config().experts[i].router;
+    double all = 0;
+    for (const auto* tensors : {&w.gate, &w.up, &w.down}) {
+      for (const Tensor& tensor : *tensors) all += static_cast<double>(tensor.num_bytes());
+    }
+    bytes += all * std::pow(1.0 - static_cast<double>(router.num_chosen) / router.num_experts, tokens);
+  }
+  return bytes;
+}
+
 template <class Floats>
 int64_t MixerBytes(const ModelConfig& config, Floats floats) {
   int64_t sum = 0;
@@ -51,7 +68,8 @@ PassCost CostOfPass(const Model& model, int64_t sequences, int64_t tokens_per_se
   cost.matrix_flops = 2.0 * (tokens * layers.macs + pairs * layers.pair_macs);
   cost.matrix_flops += static_cast<double>(head_rows) * 2.0 * config.d_model * config.vocab_size;
   cost.scan_flops = tokens * layers.scan_flops;
-  cost.weight_bytes = static_cast<double>(WeightBytes(model)) + RereadBytes(model);
+  cost.weight_bytes =
+      static_cast<double>(WeightBytes(model)) + RereadBytes(model) - UnchosenBytes(model, tokens);
   cost.state_bytes = 2.0 * static_cast<double>(sequences * (SsmStateBytes(config) + ConvStateBytes(config)));
   return cost;
 }

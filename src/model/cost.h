@@ -10,8 +10,10 @@ namespace ghost {
 struct PassCost {
   double matrix_flops = 0;  // 2 per multiply-add of every projection and of the head rows asked for
   double scan_flops = 0;    // 5 per state element and token: decay, update, output
-  double weight_bytes = 0;  // as stored; read once per pass, those of shared blocks once per use
-  double state_bytes = 0;   // SSM and convolution state, read plus written, once per pass and sequence
+  // As stored; read once per pass, those of shared blocks once per use, of experts those that are chosen when
+  // all choices are equally likely.
+  double weight_bytes = 0;
+  double state_bytes = 0;  // SSM and convolution state, read plus written, once per pass and sequence
   double flops() const { return matrix_flops + scan_flops; }
 };
 

@@ -4,7 +4,10 @@
 #include <utility>
 
 #include "base/check.h"
+#include "kernels/rows/gather.h"
+#include "kernels/rows/scale.h"
 #include "model/parts/attention.h"
+#include "model/parts/experts.h"
 #include "model/parts/mlp.h"
 #include "model/parts/shared_block.h"
 
@@ -23,11 +26,14 @@ struct PartMaker {
                                        index);
   }
   std::unique_ptr<Part> operator()(const AttentionDims& dims) const {
-    return std::make_unique<AttentionPart>(dims, weights.attentions[static_cast<size_t>(index)],
-                                           CacheOfAttention(config, index));
+    return std::make_unique<AttentionPart>(
+        MakeAttention(dims, weights.attentions[static_cast<size_t>(index)]), CacheOfAttention(config, index));
   }
   std::unique_ptr<Part> operator()(const MlpDims& dims) const {
     return std::make_unique<MlpPart>(MakeMlp(dims, weights.mlps[static_cast<size_t>(index)]));
+  }
+  std::unique_ptr<Part> operator()(const ExpertsDims& dims) const {
+    return std::make_unique<ExpertsPart>(MakeExperts(dims, weights.experts[static_cast<size_t>(index)]));
   }
 };
 
@@ -79,6 +85,12 @@ Model::Model(ModelConfig config, ModelWeights weights)
     }
   }
   final_norm_ = ToFloats(weights_.final_norm);
+  head_ = MakeLinear(weights_.head, /*bias=*/{}, config_.head_factor);
+}
+
+void Model::Embed(std::span<const int32_t> ids, View hidden) const {
+  GatherRows(WeightView(weights_.embedding), ids, hidden);
+  if (config_.embedding_factor != 1.0f) ScaleRows(hidden, config_.embedding_factor, hidden);
 }
 
 }  // namespace ghost

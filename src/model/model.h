@@ -1,6 +1,8 @@
 // A loaded model: configuration, stored weights, and the list of steps that runs them.
 #pragma once
 
+#include <cstdint>
+#include <span>
 #include <vector>
 
 #include "model/config.h"
@@ -18,6 +20,10 @@ class Model {
   const ModelWeights& weights() const { return weights_; }
   const std::vector<Step>& steps() const { return steps_; }
   const std::vector<float>& final_norm() const { return final_norm_; }
+  const Linear& head() const { return head_; }  // (V, M)
+
+  // The residual stream before the first layer, (T, M). Every id must be in [0, V).
+  void Embed(std::span<const int32_t> ids, View hidden) const;
 
   // By the mixers' ordinal.
   const Mixer& mixer(int ordinal) const { return StepOfMixer(ordinal).mixer->mixer(); }
@@ -34,6 +40,7 @@ class Model {
   std::vector<Step> steps_;
   std::vector<int> mixer_steps_;
   std::vector<float> final_norm_;
+  Linear head_;
 };
 
 }  // namespace ghost

@@ -3,8 +3,10 @@
 
 #include <cmath>
 #include <functional>
+#include <utility>
 
 #include "base/rng.h"
+#include "base/threads.h"
 #include "checkpoint/random_model.h"
 #include "model/backward.h"
 #include "model/cost.h"
@@ -47,8 +49,10 @@ TEST(Parts, LayersAreObservedOnceEach) {
   EXPECT_EQ(seen, (std::vector<int>{0, 1, 2, 3}));
 }
 
-TEST(Parts, StepByStepEqualsWholeAndABatchEqualsItsSequences) {
-  const Model model = MakeRandomModel(ParallelConfig(), DType::kF32, 5);
+class EveryParts : public testing::TestWithParam<ModelConfig (*)()> {};
+
+TEST_P(EveryParts, StepByStepEqualsWholeAndABatchEqualsItsSequences) {
+  const Model model = MakeRandomModel(GetParam()(), DType::kF32, 5);
   const std::vector<int32_t> tokens = SomeTokens(40);
   const std::vector<float> whole = RunPass(model, tokens).logits;
   Runner runner(model);
@@ -102,8 +106,8 @@ TEST(Parts, PartsOfAStepAddUpOnOneInput) {
 }
 
 // The loss along a random direction of a tensor, against the gradient.
-TEST(Parts, GradientsCrossEveryPart) {
-  ModelConfig config = ParallelConfig();
+TEST_P(EveryParts, GradientsCrossEveryPart) {
+  ModelConfig config = GetParam()();
   config.tied_head = false;
   const Model model = MakeRandomModel(config, DType::kF32, 7);
   const std::vector<int32_t> tokens = SomeTokens(48), targets = SomeTokens(49);
@@ -138,6 +142,72 @@ TEST(Parts, GradientsCrossEveryPart) {
          [](ModelGradients& g) -> View& { return g.embedding; }, "embedding");
   expect([](ModelWeights& w) -> Tensor& { return w.mixers[0].in_proj; },
          [](ModelGradients& g) -> View& { return g.mixers[0].in_proj; }, "in_proj of the first mixer");
+}
+
+TEST_P(EveryParts, ThreadsChangeNoBit) {
+  const Model model = MakeRandomModel(GetParam()(), DType::kF32, 5);
+  const std::vector<int32_t> tokens = SomeTokens(40);
+  SetThreads(1);
+  const std::vector<float> one = RunPass(model, tokens).logits;
+  SetThreads(4);
+  EXPECT_EQ(RunPass(model, tokens).logits, one);
+  SetThreads(0);
+}
+
+INSTANTIATE_TEST_SUITE_P(Configs, EveryParts, testing::Values(ParallelConfig, EveryPartConfig),
+                         [](const auto& test) { return test.index == 0 ? "Parallel" : "EveryPart"; });
+
+// A model with factors is the same model with these factors in its weights and biases.
+TEST(Parts, FactorsAreWeights) {
+  const ModelConfig config = EveryPartConfig();
+  const Model model = MakeRandomModel(config, DType::kF32, 5);
+  const auto scale = [](Tensor& t, float factor, int64_t first, int64_t count) {
+    std::vector<float> values = ToFloats(t);
+    const int64_t width = t.num_elements() / t.shape()[0];
+    for (int64_t i = first * width; i < (first + count) * width; ++i)
+      values[static_cast<size_t>(i)] *= factor;
+    t = MakeTensor(t.shape(), values);
+  };
+  const auto all = [&](Tensor& t, float factor) { scale(t, factor, 0, t.shape()[0]); };
+  ModelConfig plain = config;
+  ModelWeights w = model.weights();
+  all(w.embedding, config.embedding_factor), all(w.head, config.head_factor);
+  plain.embedding_factor = plain.head_factor = 1.0f;
+  for (size_t i = 0; i < w.mixers.size(); ++i) {
+    MixerDims& d = plain.mixers[i];
+    const MixerFactors f = std::exchange(d.factors, {});
+    const int rows[] = {d.z_row(), d.x_row(), d.b_row(), d.c_row(), d.dt_row(), d.in_proj_rows()};
+    const float blocks[] = {f.z, f.x, f.b, f.c, f.dt};
+    for (int b = 0; b < 5; ++b) {
+      scale(w.mixers[i].in_proj, f.input * blocks[b], rows[b], rows[b + 1] - rows[b]);
+      scale(w.mixers[i].in_proj_bias, blocks[b], rows[b], rows[b + 1] - rows[b]);
+    }
+    all(w.mixers[i].out_proj, f.output), all(w.mixers[i].out_proj_bias, f.output);
+  }
+  for (size_t i = 0; i < w.attentions.size(); ++i) {
+    AttentionDims& d = plain.attentions[i];
+    AttentionWeights& a = w.attentions[i];
+    all(a.q, d.in_factor), all(a.k, d.in_factor * d.key_factor), all(a.v, d.in_factor);
+    all(a.k_bias, d.key_factor), all(a.out, d.out_factor), all(a.out_bias, d.out_factor);
+    d.in_factor = d.key_factor = d.out_factor = 1.0f;
+  }
+  for (size_t i = 0; i < w.mlps.size(); ++i) {
+    MlpDims& d = plain.mlps[i];
+    if (!w.mlps[i].gate.empty()) all(w.mlps[i].gate, d.gate_factor), all(w.mlps[i].gate_bias, d.gate_factor);
+    all(w.mlps[i].down, d.down_factor), all(w.mlps[i].down_bias, d.down_factor);
+    d.gate_factor = d.down_factor = 1.0f;
+  }
+  for (size_t i = 0; i < w.experts.size(); ++i) {
+    ExpertsDims& d = plain.experts[i];
+    if (d.latent > 0) {
+      all(w.experts[i].latent_out, d.out_factor), all(w.experts[i].latent_out_bias, d.out_factor);
+    } else {
+      for (Tensor& t : w.experts[i].down) all(t, d.out_factor);
+    }
+    d.out_factor = 1.0f;
+  }
+  const std::vector<int32_t> tokens = SomeTokens(30);
+  ExpectClose(RunPass(Model(plain, w), tokens).logits, RunPass(model, tokens).logits, 1e-4f);
 }
 
 }  // namespace

@@ -5,7 +5,6 @@
 
 #include "base/check.h"
 #include "base/error.h"
-#include "kernels/matmul/matmul.h"
 #include "kernels/norm/norm.h"
 #include "kernels/rows/gather.h"
 #include "model/token_ids.h"
@@ -42,7 +41,7 @@ ConstView Runner::Forward(std::span<const SequenceInput> inputs, const LayerObse
   const SequenceBatch sequences = RowsOf(inputs);
   const auto T = static_cast<int64_t>(ids.size());
   const View hidden = Grow(hidden_, T, config.d_model);
-  GatherRows(WeightView(model_.weights().embedding), ids, hidden);  // (T, M)
+  model_.Embed(ids, hidden);  // (T, M)
   Pass pass{.sequences = sequences};
   if (model_.reads_embeddings()) {
     const View embedded = Grow(embedded_, T, config.d_model);
@@ -61,7 +60,7 @@ ConstView Runner::Forward(std::span<const SequenceInput> inputs, const LayerObse
 
 ConstView Runner::Logits(ConstView hidden) {
   const View logits = Grow(logits_, hidden.rows, model_.config().vocab_size);
-  MatMul(hidden, WeightView(model_.weights().head), logits);
+  Apply(model_.head(), hidden, logits);
   return logits;
 }
 

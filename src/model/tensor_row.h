@@ -15,6 +15,13 @@ struct TensorNames {
   std::string gguf = "";                  // in GGUF files; empty where the format has no name
 };
 
+// How the name of a tensor goes on after its part's prefix, where parts of one kind call it differently.
+struct LocalName {
+  std::string name;        // without ".weight" or ".bias"
+  std::string alias = "";  // the whole end of another name of the weight
+  std::string gguf = "";   // without ".weight" or ".bias"
+};
+
 // What the names of a part's tensors start with.
 struct PartNames {
   std::string prefix;                            // up to and with the dot
@@ -33,14 +40,26 @@ struct PartNames {
     for (const std::string& alias : alias_prefixes) names.aliases.push_back(alias + local);
     return names;
   }
+  TensorNames Weight(const LocalName& local) const {
+    TensorNames names = Of(local.name + ".weight", local.gguf.empty() ? "" : local.gguf + ".weight");
+    if (!local.alias.empty()) {
+      names.aliases.push_back(prefix + local.alias);
+      for (const std::string& alias : alias_prefixes) names.aliases.push_back(alias + local.alias);
+    }
+    return names;
+  }
+  TensorNames Bias(const LocalName& local) const {
+    return Of(local.name + ".bias", local.gguf.empty() ? "" : local.gguf + ".bias");
+  }
 };
 
 struct TensorRow {
   TensorNames names;
-  Shape shape;             // in Hugging Face and original checkpoints
-  bool is_matrix = false;  // takes the weight type of a GGUF file, where all others stay F32
-  Shape gguf_shape = {};   // of the same bytes in GGUF files, where it differs from `shape`
-  bool is_decay = false;   // A_log, for which GGUF files hold A = -exp(A_log)
+  Shape shape;                     // in Hugging Face and original checkpoints
+  bool is_matrix = false;          // takes the weight type of a GGUF file, where all others stay F32
+  Shape gguf_shape = {};           // of the same bytes in GGUF files, where it differs from `shape`
+  bool stays_f32_in_gguf = false;  // also a matrix
+  bool is_decay = false;           // A_log, for which GGUF files hold A = -exp(A_log)
 
   const Shape& ShapeInGguf() const { return gguf_shape.rank() > 0 ? gguf_shape : shape; }
 };

@@ -10,22 +10,33 @@
 
 namespace ghost {
 
-struct ModelWeights {
-  Tensor embedding;           // (V, M)
-  Tensor final_norm;          // (M)
-  Tensor head;                // (V, M); shares the embedding's bytes when tied
-  std::vector<Tensor> norms;  // (M) each, one per step
+// A slot per tensor of a model: Tensor for weights, LazyTensor for those that are yet to be made.
+template <class Slot>
+struct ModelTensors {
+  Slot embedding;           // (V, M)
+  Slot final_norm;          // (M)
+  Slot head;                // (V, M); shares the embedding's bytes when tied
+  std::vector<Slot> norms;  // (M) each, one per step
   // As the lists of ModelConfig.
-  std::vector<MixerWeights> mixers;
-  std::vector<AttentionWeights> attentions;
-  std::vector<MlpWeights> mlps;
-  std::vector<SharedUseWeights> shared_uses;
-  std::vector<SharedBlockWeights> shared_blocks;
+  std::vector<MixerTensors<Slot>> mixers;
+  std::vector<AttentionTensors<Slot>> attentions;
+  std::vector<MlpTensors<Slot>> mlps;
+  std::vector<ExpertsTensors<Slot>> experts;
+  std::vector<SharedUseTensors<Slot>> shared_uses;
+  std::vector<SharedBlockTensors<Slot>> shared_blocks;
 
-  ModelWeights() = default;
+  ModelTensors() = default;
   // With a place for every tensor of a model.
-  explicit ModelWeights(const ModelConfig& config);
+  explicit ModelTensors(const ModelConfig& config)
+      : norms(static_cast<size_t>(config.num_steps())),
+        mixers(config.mixers.size()),
+        attentions(config.attentions.size()),
+        mlps(config.mlps.size()),
+        experts(config.experts.begin(), config.experts.end()),
+        shared_uses(config.shared_uses.size()),
+        shared_blocks(config.shared_blocks.size()) {}
 };
+using ModelWeights = ModelTensors<Tensor>;
 
 template <class Visit>
 void ForEachPartTensor(const PartRef ref, ModelGradients& g, const ModelConfig& config, Visit&& visit) {

@@ -41,7 +41,7 @@ CalibrationStream::CalibrationStream(const Model& model, const Samples& samples,
   memory_ = Buffer(rows * model.config().d_model);
   residual_ = View(memory_.data(), rows, model.config().d_model);
   if (rows == 0) return;
-  GatherRows(WeightView(model.weights().embedding), ids, residual_);
+  model.Embed(ids, residual_);
   if (model.reads_embeddings()) CopyRows(residual_, Grow(embedded_, rows, model.config().d_model));
   num_samples_ = static_cast<int64_t>(samples.size());
   length_ = static_cast<int64_t>(samples[0].size());

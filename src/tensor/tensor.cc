@@ -36,6 +36,21 @@ Tensor Tensor::Reshaped(Shape shape) const {
   return Tensor(dtype_, shape, data_);
 }
 
+Tensor Tensor::Rows(int64_t first, int64_t count) const {
+  GHOST_CHECK(shape_.rank() >= 1 && first >= 0 && count >= 0 && first <= shape_[0] - count);
+  std::vector<int64_t> extents(shape_.dims().begin(), shape_.dims().end());
+  const size_t row_bytes = shape_[0] == 0 ? 0 : num_bytes_ / static_cast<size_t>(shape_[0]);
+  extents[0] = count;
+  const std::byte* start = data_.get() + row_bytes * static_cast<size_t>(first);
+  return Tensor(dtype_, Shape(extents), std::shared_ptr<const std::byte>(data_, start));
+}
+
+Tensor Tensor::Slice(int64_t i) const {
+  GHOST_CHECK(shape_.rank() >= 2);
+  const std::vector<int64_t> extents(shape_.dims().begin() + 1, shape_.dims().end());
+  return Rows(i, 1).Reshaped(Shape(extents));
+}
+
 Tensor MakeTensor(DType dtype, const Shape& shape, std::span<const std::byte> bytes) {
   const auto expected = CheckedBytes(shape, dtype);
   GHOST_CHECK(expected && *expected == bytes.size());

@@ -30,6 +30,10 @@ class Tensor {
 
   // The same bytes under another shape of equal size.
   Tensor Reshaped(Shape shape) const;
+  // Entries [first, first + count) of the first axis; the same bytes. Rank 1 or more; rows are whole blocks.
+  Tensor Rows(int64_t first, int64_t count) const;
+  // Entry i of the first axis, one dimension less; the same bytes. Rank 2 or more.
+  Tensor Slice(int64_t i) const;
 
  private:
   DType dtype_ = DType::kF32;

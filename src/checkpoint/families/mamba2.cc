@@ -11,15 +11,16 @@
 namespace ghost {
 namespace {
 
-void NameMamba2Tensors(ModelConfig& config) {
-  std::string plural = "backbone.embeddings.weight", singular = "backbone.embedding.weight";
-  if (config.layout == Layout::kStateSpaces) std::swap(plural, singular);
+void ArrangeMamba2(ModelConfig& config) {
+  const std::string outer = config.layout == Layout::kMistral ? "model." : "", backbone = outer + "backbone.";
+  std::string plural = backbone + "embeddings.weight", singular = backbone + "embedding.weight";
+  if (config.layout == Layout::kStateSpaces || config.layout == Layout::kMistral) std::swap(plural, singular);
   config.embedding = {plural, {singular}, "token_embd.weight"};
-  config.final_norm = {"backbone.norm_f.weight", {}, "output_norm.weight"};
-  config.head = {"lm_head.weight", {}, "output.weight"};
+  config.final_norm = {backbone + "norm_f.weight", {}, "output_norm.weight"};
+  config.head = {outer + "lm_head.weight", {}, "output.weight"};
   for (int layer = 0; layer < config.num_layers(); ++layer) {
     const std::string number = std::to_string(layer);
-    const PartNames block{"backbone.layers." + number + ".", {}, "blk." + number + "."};
+    const PartNames block{backbone + "layers." + number + ".", {}, "blk." + number + "."};
     StepSpec& step = config.layers[static_cast<size_t>(layer)].steps.front();
     step.norm = block.Of("norm.weight", "attn_norm.weight");
     config.mixers[static_cast<size_t>(step.parts.front().index)].names = block.Inside("mixer.");
@@ -42,7 +43,7 @@ ModelConfig MakeConfig(const Mamba2Sizes& sizes, Layout layout) {
   MixerDims mixer = sizes.mixer;
   mixer.gate_eps = sizes.eps;
   AddMixerLayers(mixer, static_cast<int>(sizes.layers), sizes.eps, config);
-  NameMamba2Tensors(config);
+  ArrangeMamba2(config);
   return config;
 }
 
@@ -93,6 +94,15 @@ void CheckStateSpaces(const Json& json, const Json& ssm, const std::string& file
   if (!JsonBool(json, "rms_norm", true, file)) ThrowUnsupportedConfig(file, "rms_norm", "true", "false");
 }
 
+// The original code rounds the rows of the embedding up.
+void ReadPaddedVocabulary(const Json& json, const std::string& file, ModelConfig& config) {
+  const int64_t vocab = JsonInt(json, "vocab_size", 50277, 1, kMaxVocab, file);
+  const int64_t multiple = JsonInt(json, "pad_vocab_size_multiple", 8, 1, 65536, file);
+  config.token_count = static_cast<int>(vocab);
+  config.vocab_size = static_cast<int>((vocab + multiple - 1) / multiple * multiple);
+  config.tied_head = JsonBool(json, "tie_embeddings", true, file);
+}
+
 ModelConfig ParseStateSpaces(const Json& json, const std::string& file) {
   const auto ssm_it = json.find("ssm_cfg");
   const Json ssm = ssm_it == json.end() || ssm_it->is_null() ? Json::object() : *ssm_it;
@@ -117,17 +127,42 @@ ModelConfig ParseStateSpaces(const Json& json, const std::string& file) {
   sizes.mixer.conv_bias = JsonBool(ssm, "conv_bias", true, file);
   ReadTimeStepLimit(ssm, "dt_limit", file, sizes.mixer);
   ModelConfig config = MakeConfig(sizes, Layout::kStateSpaces);
-  const int64_t vocab = JsonInt(json, "vocab_size", 50277, 1, kMaxVocab, file);
-  const int64_t multiple = JsonInt(json, "pad_vocab_size_multiple", 8, 1, 65536, file);
-  config.token_count = static_cast<int>(vocab);
-  config.vocab_size = static_cast<int>((vocab + multiple - 1) / multiple * multiple);
-  config.tied_head = JsonBool(json, "tie_embeddings", true, file);
+  ReadPaddedVocabulary(json, file, config);
+  return config;
+}
+
+// The params.json beside a consolidated.safetensors: Codestral as Mistral ships it. Numbers it does not have
+// are those of the original code, by which Mistral's program makes the model; d_state is ours.
+ModelConfig ParseMistral(const Json& json, const std::string& file) {
+  MixerSizes s;
+  s.file = file;
+  s.inner_key = "dim";
+  s.d_model = RequiredInt(json, "dim", kMaxWidth, file);
+  Mamba2Sizes sizes;
+  sizes.layers = RequiredInt(json, "n_layers", kMaxLayers, file);
+  s.head_dim = 64;
+  s.groups = RequiredInt(json, "n_groups", kMaxWidth, file);
+  s.state_dim = JsonInt(json, "d_state", 128, 1, kMaxState, file);
+  s.conv_width = 4;
+  s.inner_size = 2 * s.d_model;
+  s.heads = std::max<int64_t>(1, s.inner_size / s.head_dim);
+  if (!JsonBool(json, "rms_norm", true, file)) ThrowUnsupportedConfig(file, "rms_norm", "true", "false");
+  sizes.mixer = MakeMixerDims(s);
+  ModelConfig config = MakeConfig(sizes, Layout::kMistral);
+  ReadPaddedVocabulary(json, file, config);
   return config;
 }
 
 bool IsStateSpaces(const Json& json) { return json.contains("d_model") && json.contains("n_layer"); }
+bool IsMistral(const Json& json) {
+  return json.contains("dim") && json.contains("n_layers") && json.contains("n_groups");
+}
+bool IsOtherMamba2(const Json& json) {
+  return IsMistral(json) || (IsStateSpaces(json) && !json.contains("model_type"));
+}
 
 ModelConfig ParseMamba2(const Json& json, const std::string& file) {
+  if (IsMistral(json)) return ParseMistral(json, file);
   return JsonString(json, "model_type", "", file).empty() ? ParseStateSpaces(json, file)
                                                           : ParseHuggingFace(json, file);
 }
@@ -164,23 +199,14 @@ OrderedJson MakeMamba2Json(const ModelConfig& config) {
 std::vector<std::string_view> Mamba2StateSizePath(const ModelConfig& config, const std::string&,
                                                   const std::string&) {
   if (config.layout == Layout::kStateSpaces) return {"ssm_cfg", "d_state"};
+  if (config.layout == Layout::kMistral) return {"d_state"};
   return {"state_size"};
 }
 
-ModelConfig ParseGguf(const GgufFile& file) {
-  MixerSizes s;
-  s.file = file.path;
-  s.inner_key = "mamba2.ssm.inner_size";
-  s.d_model = GgufSize(file, "mamba2.embedding_length", kMaxWidth);
+ModelConfig ParseMamba2Gguf(const GgufFile& file) {
   Mamba2Sizes sizes;
+  sizes.mixer = ReadGgufMixer(file, "mamba2");
   sizes.layers = GgufSize(file, "mamba2.block_count", kMaxLayers);
-  s.inner_size = GgufSize(file, "mamba2.ssm.inner_size", kMaxWidth);
-  s.heads = GgufSize(file, "mamba2.ssm.time_step_rank", kMaxWidth);  // the key's name is historic
-  s.head_dim = std::max<int64_t>(1, s.inner_size / s.heads);
-  s.groups = GgufSize(file, "mamba2.ssm.group_count", kMaxWidth);
-  s.state_dim = GgufSize(file, "mamba2.ssm.state_size", kMaxState);
-  s.conv_width = GgufSize(file, "mamba2.ssm.conv_kernel", 64);
-  sizes.mixer = MakeMixerDims(s);
   const std::string eps_key = "mamba2.attention.layer_norm_rms_epsilon";
   sizes.eps = CheckedEps(GgufFloat(file, eps_key), eps_key, file.path);
   ModelConfig config = MakeConfig(sizes, Layout::kGguf);
@@ -189,23 +215,26 @@ ModelConfig ParseGguf(const GgufFile& file) {
   return config;
 }
 
-GgufKeys MakeGgufKeys(const ModelConfig& config) {
-  const MixerDims& d = config.mixers.front();  // all agree: a GGUF file has one state size
+GgufKeys MakeMamba2Keys(const ModelConfig& config) {
   const auto u32 = [](int64_t value) { return GgufValue(static_cast<uint32_t>(value)); };
-  return {{"mamba2.context_length", u32(1 << 20)},
-          {"mamba2.embedding_length", u32(config.d_model)},
-          {"mamba2.block_count", u32(config.num_layers())},
-          {"mamba2.feed_forward_length", u32(0)},
-          {"mamba2.attention.head_count", u32(0)},
-          {"mamba2.attention.layer_norm_rms_epsilon", config.norm_eps},
-          {"mamba2.ssm.conv_kernel", u32(d.conv_width)},
-          {"mamba2.ssm.inner_size", u32(d.d_inner())},
-          {"mamba2.ssm.state_size", u32(d.group_size(0))},
-          {"mamba2.ssm.time_step_rank", u32(d.num_heads)},
-          {"mamba2.ssm.group_count", u32(d.num_groups())}};
+  GgufKeys keys = {{"mamba2.context_length", u32(1 << 20)},
+                   {"mamba2.embedding_length", u32(config.d_model)},
+                   {"mamba2.block_count", u32(config.num_layers())},
+                   {"mamba2.feed_forward_length", u32(0)},
+                   {"mamba2.attention.head_count", u32(0)},
+                   {"mamba2.attention.layer_norm_rms_epsilon", config.norm_eps}};
+  // All mixers agree: a GGUF file has one state size.
+  for (auto& key : MakeGgufMixerKeys(config.mixers.front(), "mamba2")) keys.push_back(std::move(key));
+  return keys;
 }
 
-constexpr GgufForm kGguf = {"mamba2", ParseGguf, MakeGgufKeys, "mamba2.ssm.state_size"};
+constexpr std::string_view kMamba2Architectures[] = {"mamba2"};
+constexpr GgufForm kMamba2Gguf = {.architectures = kMamba2Architectures,
+                                  .recognize = nullptr,
+                                  .parse = ParseMamba2Gguf,
+                                  .architecture = [](const ModelConfig&) { return kMamba2Architectures[0]; },
+                                  .make_keys = MakeMamba2Keys,
+                                  .why_not = nullptr};
 
 // All have headdim 64, d_state 128, a convolution of width 4 and expand 2.
 struct Mamba2Shape {
@@ -214,9 +243,10 @@ struct Mamba2Shape {
   bool tied;
 };
 constexpr Mamba2Shape kReleasedMamba2[] = {
-    {"mamba2-130m", 768, 24, 24, 1, 50288, true},  {"mamba2-370m", 1024, 48, 32, 1, 50288, true},
-    {"mamba2-780m", 1536, 48, 48, 1, 50288, true}, {"mamba2-1.3b", 2048, 48, 64, 1, 50288, true},
-    {"mamba2-2.7b", 2560, 64, 80, 1, 50288, true}, {"codestral-mamba-7b", 4096, 64, 128, 8, 32768, false},
+    {"mamba2-130m", 768, 24, 24, 1, 50288, true},     {"mamba2-370m", 1024, 48, 32, 1, 50288, true},
+    {"mamba2-780m", 1536, 48, 48, 1, 50288, true},    {"mamba2-1.3b", 2048, 48, 64, 1, 50288, true},
+    {"mamba2-2.7b", 2560, 64, 80, 1, 50288, true},    {"codestral-mamba-7b", 4096, 64, 128, 8, 32768, false},
+    {"codestral-7b", 4096, 64, 128, 8, 32768, false},  // the same model
 };
 
 ModelConfig MakeReleasedMamba2(std::string_view name) {
@@ -244,11 +274,12 @@ constinit const Family kMamba2Family = {.name = "mamba2",
                                         .title = "Mamba2",
                                         .transformers_class = "Mamba2ForCausalLM",
                                         .parse = ParseMamba2,
-                                        .recognize = IsStateSpaces,
-                                        .name_tensors = NameMamba2Tensors,
+                                        .recognize = IsOtherMamba2,
+                                        .arrange = ArrangeMamba2,
+                                        .fit = nullptr,
                                         .make_config = MakeMamba2Json,
                                         .state_size_path = Mamba2StateSizePath,
-                                        .gguf = &kGguf,
+                                        .gguf = &kMamba2Gguf,
                                         .trainable = true,
                                         .released = ReleasedMamba2};
 

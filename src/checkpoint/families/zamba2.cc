@@ -69,21 +69,11 @@ std::vector<int> ReadHybridLayers(const Json& json, int num_layers, const std::s
 }
 
 // 0 without position embedding.
-double ReadRopeTheta(const Json& json, const std::string& file) {
+double ReadMemoryRopeTheta(const Json& json, const std::string& file) {
   if (!JsonBool(json, "use_mem_rope", false, file)) return 0.0;
   if (JsonBool(json, "use_long_context", false, file))
     ThrowUnsupportedConfig(file, "use_long_context", "false", "true");
-  const auto nested = json.find("rope_parameters");
-  const bool has_nested = nested != json.end() && nested->is_object();
-  if (has_nested) {
-    const std::string type = JsonString(*nested, "rope_type", "default", file);
-    if (type != "default") ThrowUnsupportedConfig(file, "rope_parameters.rope_type", "default", type);
-  }
-  const double theta =
-      JsonDouble(has_nested && nested->contains("rope_theta") ? *nested : json, "rope_theta", 10000.0, file);
-  if (!(theta >= 1.0 && std::isfinite(theta)))
-    ThrowInconsistentConfig(file, "rope_theta", "1 or more", fmt::format("{}", theta));
-  return theta;
+  return ReadRopeTheta(json, 10000.0, file);
 }
 
 // What the file says of the shared blocks and their uses.
@@ -99,7 +89,7 @@ Zamba2Shared ReadShared(const Json& json, int64_t d_model, const std::string& fi
   s.adapter_rank = read({"adapter_rank", "lora_rank"}, 128);
   s.attention_adapters = JsonBool(
       json, SpellingIn(json, {"use_shared_attention_adapter", "use_shared_attention_lora"}), false, file);
-  s.rope_theta = ReadRopeTheta(json, file);
+  s.rope_theta = ReadMemoryRopeTheta(json, file);
   if (2 * d_model % s.num_heads != 0) {
     ThrowInconsistentConfig(file, "num_attention_heads", fmt::format("a divisor of {}", 2 * d_model),
                             std::to_string(s.num_heads));
@@ -154,7 +144,7 @@ void NameShared(const std::vector<int>& layers_of_uses, ModelConfig& config) {
   }
 }
 
-void NameZamba2Tensors(ModelConfig& config) {
+void ArrangeZamba2(ModelConfig& config) {
   config.embedding = {"model.embed_tokens.weight"};
   config.final_norm = {"model.final_layernorm.weight"};
   config.head = {"lm_head.weight"};
@@ -294,7 +284,8 @@ SharedBlockDims MakeBlock(const Zamba2Shared& s, int d_model, bool bias, float e
                      .head_dim = s.head_dim,
                      // As trained: half of the head's width belongs to the embeddings joined to the input.
                      .scale = static_cast<float>(1.0 / std::sqrt(static_cast<double>(s.head_dim) / 2.0)),
-                     .rope_theta = s.rope_theta};
+                     .rope_theta = s.rope_theta,
+                     .rotated = s.head_dim};
   block.mlp = {.d_model = d_model, .width = s.mlp_width, .bias = bias};
   block.eps = eps;
   return block;
@@ -307,7 +298,8 @@ constinit const Family kZamba2Family = {.name = "zamba2",
                                         .transformers_class = "Zamba2ForCausalLM",
                                         .parse = ParseZamba2,
                                         .recognize = nullptr,
-                                        .name_tensors = NameZamba2Tensors,
+                                        .arrange = ArrangeZamba2,
+                                        .fit = nullptr,
                                         .make_config = MakeZamba2Json,
                                         .state_size_path = Zamba2StateSizePath,
                                         .gguf = nullptr,
@@ -333,7 +325,7 @@ ModelConfig MakeZamba2(const MixerDims& mixer, int layers, const std::vector<int
   }
   config.shared_blocks.assign(static_cast<size_t>(num_blocks),
                               MakeBlock(shared, mixer.d_model, mixer.in_bias, eps));
-  NameZamba2Tensors(config);
+  ArrangeZamba2(config);
   return config;
 }
 

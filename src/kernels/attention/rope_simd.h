@@ -5,8 +5,11 @@
 
 namespace ghost {
 
-// Rotates the pairs (i, i + half) of `heads` heads, stored one after the other in x, by the angles whose
-// cosines and sines are given: (half) each.
-void RotateRow(const float* cosines, const float* sines, int64_t half, int64_t heads, float* x);
+// Rotates the first `half` pairs of `heads` heads, stored head_dim floats apart in x, by the angles whose
+// cosines and sines are given: (half) each. Pairs are (i, i + half), or (2i, 2i + 1).
+void RotateHalves(const float* cosines, const float* sines, int64_t half, int64_t heads, int64_t head_dim,
+                  float* x);
+void RotateNeighbours(const float* cosines, const float* sines, int64_t half, int64_t heads, int64_t head_dim,
+                      float* x);
 
 }  // namespace ghost

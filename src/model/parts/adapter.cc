@@ -12,19 +12,19 @@ bool Present(const AdapterWeights* adapter) { return adapter && !adapter->down.e
 
 }  // namespace
 
-void Project(ConstView x, const Tensor& weight, const float* bias, const AdapterWeights* adapter,
-             AdapterMemory& memory, View y) {
-  MatMul(x, WeightView(weight), y, {.bias = bias});
+void Project(ConstView x, const Linear& linear, const AdapterWeights* adapter, AdapterMemory& memory,
+             View y) {
+  Apply(linear, x, y);
   if (!Present(adapter)) return;
   const View low = Grow(memory.low, x.rows, adapter->down.shape()[0]);
   MatMul(x, WeightView(adapter->down), low);                      // (T, rank)
   MatMul(low, WeightView(adapter->up), y, {.accumulate = true});  // (T, outputs)
 }
 
-void AddUnprojected(ConstView dy, const Tensor& weight, const AdapterWeights* adapter, AdapterMemory& memory,
+void AddUnprojected(ConstView dy, const Linear& linear, const AdapterWeights* adapter, AdapterMemory& memory,
                     View dx) {
   const View part = Grow(memory.part, dx.rows, dx.cols);
-  MatMulTransposed(dy, WeightView(weight), part);
+  ApplyTransposed(linear, dy, memory.scaled, part);
   AddRows(part, dx);
   if (!Present(adapter)) return;
   const View low = Grow(memory.low, dy.rows, adapter->down.shape()[0]);

@@ -1,6 +1,7 @@
 // Projections with an optional low-rank addition: y = x W^T + (x down^T) up^T.
 #pragma once
 
+#include "model/parts/linear.h"
 #include "tensor/buffer.h"
 #include "tensor/tensor.h"
 #include "tensor/view.h"
@@ -15,16 +16,16 @@ struct AdapterTensors {
 using AdapterWeights = AdapterTensors<Tensor>;
 
 struct AdapterMemory {
-  Buffer low;   // (T, rank)
-  Buffer part;  // (T, inputs)
+  Buffer low;     // (T, rank)
+  Buffer part;    // (T, inputs)
+  Buffer scaled;  // (T, outputs)
 };
 
-// y: (T, outputs) from x: (T, inputs). `bias` and `adapter` may be null, and the adapter's tensors empty.
-void Project(ConstView x, const Tensor& weight, const float* bias, const AdapterWeights* adapter,
-             AdapterMemory& memory, View y);
+// y: (T, outputs) from x: (T, inputs). `adapter` may be null, and its tensors empty.
+void Project(ConstView x, const Linear& linear, const AdapterWeights* adapter, AdapterMemory& memory, View y);
 
 // dx += what flows back from dy; the transposed projection, without the bias.
-void AddUnprojected(ConstView dy, const Tensor& weight, const AdapterWeights* adapter, AdapterMemory& memory,
+void AddUnprojected(ConstView dy, const Linear& linear, const AdapterWeights* adapter, AdapterMemory& memory,
                     View dx);
 
 }  // namespace ghost

@@ -3,8 +3,6 @@
 #include "kernels/attention/attention.h"
 #include "kernels/attention/attention_backward.h"
 #include "kernels/attention/rope.h"
-#include "kernels/matmul/matmul.h"
-#include "kernels/matmul/matmul_backward.h"
 #include "tensor/matrix_buffer.h"
 
 namespace ghost {
@@ -40,6 +38,8 @@ struct AttentionViews {
   View q, k, v, attended;
 };
 
+RopeShape RopeOf(const AttentionDims& d) { return {d.head_dim, d.rotated, d.rope_theta, d.rope_pairs}; }
+
 AttentionViews ViewMemory(const AttentionDims& d, int64_t rows, AttentionMemory& memory) {
   return {Grow(memory.q, rows, d.query_width()), Grow(memory.k, rows, d.kv_width()),
           Grow(memory.v, rows, d.kv_width()), Grow(memory.attended, rows, d.query_width())};
@@ -52,16 +52,25 @@ PartCost CostOf(const AttentionDims& d) {
   return {.macs = in * (Q + 2 * KV) + Q * M, .pair_macs = 2 * Q};
 }
 
-ConstView Attend(const AttentionDims& d, const AttentionWeights& w, const AttentionAdapters& adapters,
-                 ConstView input, std::span<const CachedSequence> sequences, AttentionMemory& memory) {
+Attention MakeAttention(const AttentionDims& d, const AttentionWeights& w) {
+  return {.dims = d,
+          .q = MakeLinear(w.q, w.q_bias, d.in_factor),
+          .k = MakeLinear(w.k, w.k_bias, d.in_factor * d.key_factor, d.key_factor),
+          .v = MakeLinear(w.v, w.v_bias, d.in_factor),
+          .out = MakeScaledLinear(w.out, w.out_bias, d.out_factor)};
+}
+
+ConstView Attend(const Attention& a, const AttentionAdapters& adapters, ConstView input,
+                 std::span<const CachedSequence> sequences, AttentionMemory& memory) {
+  const AttentionDims& d = a.dims;
   const AttentionViews act = ViewMemory(d, input.rows, memory);
-  Project(input, w.q, nullptr, adapters.q, memory.adapters, act.q);  // (T, heads d)
-  Project(input, w.k, nullptr, adapters.k, memory.adapters, act.k);
-  Project(input, w.v, nullptr, adapters.v, memory.adapters, act.v);
+  Project(input, a.q, adapters.q, memory.adapters, act.q);  // (T, heads d)
+  Project(input, a.k, adapters.k, memory.adapters, act.k);
+  Project(input, a.v, adapters.v, memory.adapters, act.v);
   if (d.rope_theta > 0) {
     const std::vector<int64_t> positions = PositionsOf(sequences, input.rows);
-    ApplyRope(positions, d.head_dim, d.rope_theta, act.q);
-    ApplyRope(positions, d.head_dim, d.rope_theta, act.k);
+    ApplyRope(positions, RopeOf(d), act.q);
+    ApplyRope(positions, RopeOf(d), act.k);
   }
   CausalAttention(ShapeOf(d), act.q, act.k, act.v, SpansOf(sequences), act.attended);
   for (const CachedSequence& s : sequences) {
@@ -70,41 +79,41 @@ ConstView Attend(const AttentionDims& d, const AttentionWeights& w, const Attent
   return act.attended;
 }
 
-void AttendBackward(const AttentionDims& d, const AttentionWeights& w, const AttentionAdapters& adapters,
+void AttendBackward(const Attention& a, const AttentionAdapters& adapters,
                     std::span<const CachedSequence> sequences, AttentionMemory& memory, ConstView dout,
                     AttentionBackwardMemory& scratch, View dinput) {
+  const AttentionDims& d = a.dims;
   const int64_t T = dout.rows, Q = d.query_width(), KV = d.kv_width();
   const AttentionViews act = ViewMemory(d, T, memory);
   const View dattended = Grow(scratch.dattended, T, Q), dq = Grow(scratch.dq, T, Q);
   const View dk = Grow(scratch.dk, T, KV), dv = Grow(scratch.dv, T, KV);
-  MatMulTransposed(dout, WeightView(w.out), dattended);  // (T, heads d)
+  ApplyTransposed(a.out, dout, scratch.adapters.scaled, dattended);  // (T, heads d)
   CausalAttentionBackward(ShapeOf(d), {act.q, act.k, act.v, act.attended, dattended}, SpansOf(sequences),
                           {dq, dk, dv});
   if (d.rope_theta > 0) {
     const std::vector<int64_t> positions = PositionsOf(sequences, T);
-    ApplyRopeBackward(positions, d.head_dim, d.rope_theta, dq);
-    ApplyRopeBackward(positions, d.head_dim, d.rope_theta, dk);
+    ApplyRopeBackward(positions, RopeOf(d), dq);
+    ApplyRopeBackward(positions, RopeOf(d), dk);
   }
-  AddUnprojected(dq, w.q, adapters.q, scratch.adapters, dinput);  // (T, inputs)
-  AddUnprojected(dk, w.k, adapters.k, scratch.adapters, dinput);
-  AddUnprojected(dv, w.v, adapters.v, scratch.adapters, dinput);
+  AddUnprojected(dq, a.q, adapters.q, scratch.adapters, dinput);  // (T, inputs)
+  AddUnprojected(dk, a.k, adapters.k, scratch.adapters, dinput);
+  AddUnprojected(dv, a.v, adapters.v, scratch.adapters, dinput);
 }
 
 void AttentionPart::Fill(ConstView normed, const Pass& pass, Workspace& workspace) const {
-  Attend(dims_, weights_, {}, normed, CachedSequences(pass.sequences, cache_),
-         workspace.Get<AttentionMemory>());
+  Attend(attention_, {}, normed, CachedSequences(pass.sequences, cache_), workspace.Get<AttentionMemory>());
 }
 
 void AttentionPart::AddOutput(View hidden, Workspace& workspace) const {
   const ConstView attended(workspace.Get<AttentionMemory>().attended.data(), hidden.rows,
-                           dims_.query_width());
-  MatMul(attended, WeightView(weights_.out), hidden, {.accumulate = true});  // (T, M)
+                           attention_.dims.query_width());
+  ApplyAccumulate(attention_.out, attended, hidden);  // (T, M)
 }
 
 void AttentionPart::Backward(ConstView, const BackwardCall& call, ConstView dhidden, View dnormed,
                              const ModelGradients&) const {
   ZeroRows(dnormed);
-  AttendBackward(dims_, weights_, {}, CachedSequences(call.pass.sequences, cache_),
+  AttendBackward(attention_, {}, CachedSequences(call.pass.sequences, cache_),
                  call.kept.Get<AttentionMemory>(), dhidden, call.scratch.Get<AttentionBackwardMemory>(),
                  dnormed);
 }

@@ -24,9 +24,45 @@ std::vector<int> UniformGroups(int num_groups, int state_dim) {
   return begin;
 }
 
+namespace {
+
+void Multiply(std::vector<float>& values, const std::vector<float>& factors) {
+  for (size_t i = 0; i < values.size() && i < factors.size(); ++i) values[i] *= factors[i];
+}
+
+void ApplyFactors(Mixer& m) {
+  const MixerFactors& f = m.dims.factors;
+  m.in_scale = BlockFactors(m.dims);
+  Multiply(m.in_proj_bias, m.in_scale);
+  if (f.input != 1.0f) {
+    m.in_scale.resize(static_cast<size_t>(m.dims.in_proj_rows()), 1.0f);
+    for (float& value : m.in_scale) value *= f.input;
+  }
+  if (f.output == 1.0f) return;
+  m.out_scale.assign(static_cast<size_t>(m.dims.d_model), f.output);
+  Multiply(m.out_proj_bias, m.out_scale);
+}
+
+}  // namespace
+
 PartCost CostOf(const MixerDims& d) {
   const double M = d.d_model, R = d.d_inner();
   return {.macs = M * (d.in_proj_rows() + R), .scan_flops = 5.0 * static_cast<double>(d.state_floats())};
+}
+
+std::vector<float> BlockFactors(const MixerDims& d) {
+  const MixerFactors& f = d.factors;
+  if (f.z == 1.0f && f.x == 1.0f && f.b == 1.0f && f.c == 1.0f && f.dt == 1.0f) return {};
+  std::vector<float> factors(static_cast<size_t>(d.in_proj_rows()));
+  const auto fill = [&](int begin, int end, float value) {
+    std::fill(factors.begin() + begin, factors.begin() + end, value);
+  };
+  fill(d.z_row(), d.x_row(), f.z);
+  fill(d.x_row(), d.b_row(), f.x);
+  fill(d.b_row(), d.c_row(), f.b);
+  fill(d.c_row(), d.dt_row(), f.c);
+  fill(d.dt_row(), d.in_proj_rows(), f.dt);
+  return factors;
 }
 
 Mixer MakeMixer(const MixerDims& dims, const MixerWeights& w, bool stores_a) {
@@ -43,8 +79,9 @@ Mixer MakeMixer(const MixerDims& dims, const MixerWeights& w, bool stores_a) {
     for (float& value : m.a) value = -std::exp(value);
   }
   m.d = ToFloats(w.d);
-  m.gate_norm = ToFloats(w.gate_norm);
+  m.gate_norm = OptionalFloats(w.gate_norm);
   m.out_proj_bias = OptionalFloats(w.out_proj_bias);
+  ApplyFactors(m);
   return m;
 }
 

@@ -23,6 +23,21 @@ enum class NormGrouping {
   kGrouped,  // per group: what the models were trained with, and what mamba_ssm, vLLM and llama.cpp compute
 };
 
+// Where the gate SiLU(z) and the norm are.
+enum class GateForm {
+  kGateThenNorm,  // rms_norm(y * SiLU(z))
+  kNormThenGate,  // rms_norm(y) * SiLU(z)
+  kGateOnly,      // y * SiLU(z): no norm, and no weights of one
+};
+
+// Constants that multiply activations: the projection's input, the blocks of its output (bias included), and
+// what the mixer adds to the residual stream (bias included).
+struct MixerFactors {
+  float input = 1.0f;
+  float z = 1.0f, x = 1.0f, b = 1.0f, c = 1.0f, dt = 1.0f;
+  float output = 1.0f;
+};
+
 // The sizes and constants of one mixer. They belong to the mixer, not to the model: after pruning N differs
 // between mixers and, in our own ragged files, between the groups of a mixer.
 struct MixerDims {
@@ -36,9 +51,11 @@ struct MixerDims {
   // method maps B and C to fewer channels after the convolution.
   std::vector<int> input_begin, state_begin;
   bool in_bias = false, out_bias = false, conv_bias = true;
+  GateForm gate_form = GateForm::kGateThenNorm;
   float gate_eps = 1e-5f;  // of the gated norm
   NormGrouping norm_grouping = NormGrouping::kGrouped;
   float dt_min = 0.0f, dt_max = std::numeric_limits<float>::infinity();  // clamp of the step size
+  MixerFactors factors;
   PartNames names;
 
   void SetGroups(std::vector<int> begin) { input_begin = state_begin = std::move(begin); }
@@ -49,6 +66,7 @@ struct MixerDims {
   }
   int group_of_head(int h) const { return h / (num_heads / num_groups()); }  // g = h / K
   int max_group_size() const;
+  bool has_gate_norm() const { return gate_form != GateForm::kGateOnly; }
   int norm_groups() const { return norm_grouping == NormGrouping::kGrouped ? num_groups() : 1; }
 
   int d_inner() const { return num_heads * head_dim; }                    // R
@@ -83,7 +101,7 @@ struct MixerTensors {
   Slot dt_bias;        // (H)
   Slot a_log;          // (H); GGUF files store A = -exp(A_log) instead
   Slot d;              // (H)
-  Slot gate_norm;      // (R)
+  Slot gate_norm;      // (R), optional
   Slot out_proj;       // (M, R)
   Slot out_proj_bias;  // (M), optional
 };
@@ -105,8 +123,10 @@ void ForEachTensor(Tensors& w, const MixerDims& d, Visit&& visit) {
   };
   const auto vector = [&](auto& slot, const char* local, const char* gguf, Shape shape,
                           Shape gguf_shape = {}) {
-    visit(slot, TensorRow{d.names.Of(local, gguf), shape, /*is_matrix=*/false, gguf_shape,
-                          /*is_decay=*/gguf == std::string_view("ssm_a")});
+    visit(slot, TensorRow{.names = d.names.Of(local, gguf),
+                          .shape = shape,
+                          .gguf_shape = gguf_shape,
+                          .is_decay = gguf == std::string_view("ssm_a")});
   };
   matrix(w.in_proj, "in_proj.weight", "ssm_in.weight", {rows, M});
   if (d.in_bias) vector(w.in_proj_bias, "in_proj.bias", "ssm_in.bias", {rows});
@@ -115,19 +135,25 @@ void ForEachTensor(Tensors& w, const MixerDims& d, Visit&& visit) {
   vector(w.dt_bias, "dt_bias", "ssm_dt.bias", {H});
   vector(w.a_log, "A_log", "ssm_a", {H}, {H, 1});
   vector(w.d, "D", "ssm_d", {H}, {H, 1});
-  vector(w.gate_norm, "norm.weight", "ssm_norm.weight", {R}, {G, R / G});
+  if (d.has_gate_norm()) vector(w.gate_norm, "norm.weight", "ssm_norm.weight", {R}, {G, R / G});
   matrix(w.out_proj, "out_proj.weight", "ssm_out.weight", {M, R});
   if (d.out_bias) vector(w.out_proj_bias, "out_proj.bias", "ssm_out.bias", {M});
 }
 
 PartCost CostOf(const MixerDims& dims);
 
-// Ready to run: the two matrices stay as stored (and mapped); the small vectors are float32.
+// Ready to run: the two matrices stay as stored (and mapped); the small vectors are float32. Factors are in
+// the biases and in the scales of the products' columns, which are empty where all are 1.
 struct Mixer {
   MixerDims dims;
   Tensor in_proj, out_proj;
   std::vector<float> in_proj_bias, conv_taps, conv_bias, dt_bias, a, d, gate_norm, out_proj_bias;
+  std::vector<float> in_scale;   // (2R+2GN+H)
+  std::vector<float> out_scale;  // (M)
 };
+
+// The factors of the blocks of rows of in_proj, one per row; empty if all are 1.
+std::vector<float> BlockFactors(const MixerDims& dims);
 
 // `stores_a`: the slot a_log holds A itself, as in GGUF files.
 Mixer MakeMixer(const MixerDims& dims, const MixerWeights& weights, bool stores_a);

@@ -5,6 +5,8 @@
 #include "kernels/conv/conv1d_backward.h"
 #include "kernels/matmul/matmul_backward.h"
 #include "kernels/norm/norm_backward.h"
+#include "kernels/rows/scale.h"
+#include "kernels/rows/silu_gate.h"
 #include "kernels/scan/ssm_scan_backward.h"
 #include "tensor/matrix_buffer.h"
 
@@ -17,6 +19,27 @@ bool Wanted(const View& gradient) { return gradient.data != nullptr; }
 void LinearBackward(ConstView dy, ConstView x, const View& weight, const View& bias, int first_row) {
   if (Wanted(weight)) OuterAccumulate(dy.Cols(first_row, weight.rows), x, weight);
   if (Wanted(bias)) AddColumnSums(dy, bias.data);
+}
+
+// The gradient of the output projection's product and bias, which out_scale multiplies.
+ConstView ScaledOutput(const Mixer& m, ConstView dhidden, Buffer& memory) {
+  if (m.out_scale.empty()) return dhidden;
+  const View dout = Grow(memory, dhidden.rows, dhidden.cols);
+  ScaleColumns(dhidden, m.out_scale.data(), dout);
+  return dout;
+}
+
+void GateBackward(const Mixer& m, ConstView y, ConstView z, ConstView dout,
+                  const GatedNormGradients& gradients) {
+  const MixerDims& d = m.dims;
+  switch (d.gate_form) {
+    case GateForm::kGateThenNorm:
+      return GatedRmsNormBackward(y, z, m.gate_norm.data(), d.gate_eps, d.norm_groups(), dout, gradients);
+    case GateForm::kNormThenGate:
+      return RmsNormThenGateBackward(y, z, m.gate_norm.data(), d.gate_eps, d.norm_groups(), dout, gradients);
+    case GateForm::kGateOnly:
+      return SiluGateBackward(y, z, dout, gradients.y, gradients.z);
+  }
 }
 
 // dA_log = dA * A, since A = -exp(A_log).
@@ -42,10 +65,10 @@ void BackwardMixer(const Mixer& m, ConstView normed, std::span<const SequenceSpa
   const InProjParts d_in = ViewInProj(dzxbcdt, d);
   std::vector<float> da(static_cast<size_t>(H)), dd(da);
 
-  LinearBackward(dhidden, act.gated, gradients.out_proj, gradients.out_proj_bias, 0);  // (M, R)
-  MatMulTransposed(dhidden, WeightView(m.out_proj), dgated);                           // (T, R)
-  GatedRmsNormBackward(act.y, in.z, m.gate_norm.data(), d.gate_eps, d.norm_groups(), dgated,
-                       {.y = dgated, .z = d_in.z, .weight = gradients.gate_norm.data});
+  const ConstView dout = ScaledOutput(m, dhidden, scratch.dout);                    // (T, M)
+  LinearBackward(dout, act.gated, gradients.out_proj, gradients.out_proj_bias, 0);  // (M, R)
+  MatMulTransposed(dout, WeightView(m.out_proj), dgated);                           // (T, R)
+  GateBackward(m, act.y, in.z, dgated, {.y = dgated, .z = d_in.z, .weight = gradients.gate_norm.data});
   const View dy = dgated;  // (T, R): in place
   SsmScanBackward(ViewScan(m, act.xbc, act.dt, d.state_begin, sequences), act.chunk_states, dy,
                   {.x = dxbc.Cols(d.conv_x(), R),
@@ -63,7 +86,11 @@ void BackwardMixer(const Mixer& m, ConstView normed, std::span<const SequenceSpa
                             .taps = gradients.conv.data,
                             .bias = gradients.conv_bias.data});  // (T, R+2GN)
   }
-  LinearBackward(dzxbcdt, normed, gradients.in_proj, gradients.in_proj_bias, gradients.first_row);
+  if (const std::vector<float> factors = BlockFactors(d); !factors.empty())
+    ScaleColumns(dzxbcdt, factors.data(), dzxbcdt);
+  if (Wanted(gradients.in_proj_bias)) AddColumnSums(dzxbcdt, gradients.in_proj_bias.data);
+  if (d.factors.input != 1.0f) ScaleRows(dzxbcdt, d.factors.input, dzxbcdt);  // not of the bias
+  LinearBackward(dzxbcdt, normed, gradients.in_proj, /*bias=*/{}, gradients.first_row);
   MatMulTransposed(dzxbcdt, WeightView(m.in_proj), dnormed);  // (T, M)
 }
 

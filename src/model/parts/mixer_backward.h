@@ -21,7 +21,7 @@ struct MixerActivations {
 
 // Gradients of the activations; one set serves all mixers. Grows to the largest request.
 struct MixerBackwardScratch {
-  Buffer dgated, dxbc, ddt, dzxbcdt;
+  Buffer dout, dgated, dxbc, ddt, dzxbcdt;
 };
 
 // dhidden: (T, M), the gradient of the output; dnormed: (T, M), that of the input, overwritten. The sequences

@@ -2,6 +2,7 @@
 
 #include "kernels/matmul/matmul.h"
 #include "kernels/norm/norm.h"
+#include "kernels/rows/silu_gate.h"
 #include "model/optional_floats.h"
 
 namespace ghost {
@@ -10,7 +11,8 @@ namespace {
 // out = normed times `count` rows of in_proj from `first` on, with their bias.
 void Project(const Mixer& m, ConstView normed, int first, int count, View out) {
   const float* bias = m.in_proj_bias.empty() ? nullptr : m.in_proj_bias.data() + first;
-  MatMul(normed, WeightView(m.in_proj).Rows(first, count), out, {.bias = bias});
+  const float* scale = m.in_scale.empty() ? nullptr : m.in_scale.data() + first;
+  MatMul(normed, WeightView(m.in_proj).Rows(first, count), out, {.bias = bias, .scale = scale});
 }
 
 }  // namespace
@@ -34,11 +36,20 @@ void ConvolveAndStep(const Mixer& m, ConstView xbc_in, ConstView dt_in,
 }
 
 void GateAndNorm(const Mixer& m, ConstView y, ConstView z, View gated) {
-  GatedRmsNorm(y, z, m.gate_norm.data(), m.dims.gate_eps, m.dims.norm_groups(), gated);
+  const int groups = m.dims.norm_groups();
+  switch (m.dims.gate_form) {
+    case GateForm::kGateThenNorm:
+      return GatedRmsNorm(y, z, m.gate_norm.data(), m.dims.gate_eps, groups, gated);
+    case GateForm::kNormThenGate:
+      return RmsNormThenGate(y, z, m.gate_norm.data(), m.dims.gate_eps, groups, gated);
+    case GateForm::kGateOnly:
+      return SiluGate(y, z, gated);
+  }
 }
 
 void AddProjectedOut(const Mixer& m, ConstView gated, View hidden) {
-  MatMul(gated, WeightView(m.out_proj), hidden, {.bias = DataOrNull(m.out_proj_bias), .accumulate = true});
+  MatMul(gated, WeightView(m.out_proj), hidden,
+         {.bias = DataOrNull(m.out_proj_bias), .accumulate = true, .scale = DataOrNull(m.out_scale)});
 }
 
 }  // namespace ghost

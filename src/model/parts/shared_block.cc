@@ -59,7 +59,8 @@ PartCost CostOf(const SharedUseDims& use, const SharedBlockDims& block) {
 }
 
 SharedBlock MakeSharedBlock(const SharedBlockDims& dims, const SharedBlockWeights& w) {
-  return {dims, w.attention, MakeMlp(dims.mlp, w.mlp), ToFloats(w.input_norm), ToFloats(w.mlp_norm)};
+  return {dims, MakeAttention(dims.attention, w.attention), MakeMlp(dims.mlp, w.mlp), ToFloats(w.input_norm),
+          ToFloats(w.mlp_norm)};
 }
 
 void SharedBlockInput::Forward(ConstView hidden, const Pass& pass, Workspace& workspace, View input) const {
@@ -72,12 +73,12 @@ void SharedBlockInput::Forward(ConstView hidden, const Pass& pass, Workspace& wo
 
   Join(hidden, pass.embedded, joined);                       // (T, 2M)
   RmsNorm(joined, b.input_norm.data(), b.dims.eps, normed);  // (T, 2M)
-  const ConstView attended = Attend(b.dims.attention, b.attention, adapters(), normed,
-                                    CachedSequences(pass.sequences, use_.number), memory.attention);
-  MatMul(attended, WeightView(b.attention.out), projected);                               // (T, M)
-  RmsNorm(projected, b.mlp_norm.data(), b.dims.eps, mlp_normed);                          // (T, M)
-  const ConstView gated = GateUp(b.mlp, &own_.gate_up, mlp_normed, memory.mlp);           // (T, F)
-  MatMul(gated, WeightView(b.mlp.down), mlp_out, {.bias = DataOrNull(b.mlp.down_bias)});  // (T, M)
+  const ConstView attended =
+      Attend(b.attention, adapters(), normed, CachedSequences(pass.sequences, use_.number), memory.attention);
+  Apply(b.attention.out, attended, projected);                                   // (T, M)
+  RmsNorm(projected, b.mlp_norm.data(), b.dims.eps, mlp_normed);                 // (T, M)
+  const ConstView gated = GateUp(b.mlp, &own_.gate_up, mlp_normed, memory.mlp);  // (T, F)
+  Apply(b.mlp.down, gated, mlp_out);                                             // (T, M)
   CopyRows(joined.Cols(0, M), input);
   MatMul(mlp_out, WeightView(own_.link), input, {.accumulate = true});  // (T, M)
 }
@@ -95,8 +96,8 @@ void SharedBlockInput::Backward(const BackwardCall& call, ConstView dinput, View
   const View dprojected = GrowZeroed(scratch.dprojected, T, M);
   RmsNormBackward(Grow(memory.projected, T, M), b.mlp_norm.data(), b.dims.eps, dmlp_normed, dprojected);
   const View dnormed = GrowZeroed(scratch.dnormed, T, 2 * M), djoined = GrowZeroed(scratch.djoined, T, 2 * M);
-  AttendBackward(b.dims.attention, b.attention, adapters(), CachedSequences(call.pass.sequences, use_.number),
-                 memory.attention, dprojected, scratch.attention, dnormed);  // (T, 2M)
+  AttendBackward(b.attention, adapters(), CachedSequences(call.pass.sequences, use_.number), memory.attention,
+                 dprojected, scratch.attention, dnormed);  // (T, 2M)
   RmsNormBackward(Grow(memory.joined, T, 2 * M), b.input_norm.data(), b.dims.eps, dnormed, djoined);
   AddRows(djoined.Cols(0, M), dhidden);
   AddRows(djoined.Cols(M, M), dembedded);

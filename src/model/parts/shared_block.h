@@ -80,7 +80,7 @@ PartCost CostOf(const SharedUseDims& use, const SharedBlockDims& block);
 // Ready to run: matrices stay as stored (and mapped), the small vectors are float32.
 struct SharedBlock {
   SharedBlockDims dims;
-  AttentionWeights attention;
+  Attention attention;
   Mlp mlp;
   std::vector<float> input_norm, mlp_norm;
 };

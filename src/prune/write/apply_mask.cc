@@ -70,25 +70,6 @@ const RowPlan* PlanFor(const BlockPlan& plan, const MixerWeights& block, const T
   return nullptr;
 }
 
-Tensor GatherRows(const Tensor& tensor, const RowPlan& rows) {
-  std::vector<int64_t> extents(tensor.shape().dims().begin(), tensor.shape().dims().end());
-  GHOST_CHECK(!extents.empty());
-  const int64_t old_rows = extents[0];
-  const size_t row_bytes = old_rows == 0 ? 0 : tensor.num_bytes() / static_cast<size_t>(old_rows);
-  extents[0] = static_cast<int64_t>(rows.size());
-  std::shared_ptr<std::byte[]> bytes(new std::byte[rows.size() * row_bytes + 1]);
-  for (size_t to = 0; to < rows.size(); ++to) {
-    std::byte* out = bytes.get() + to * row_bytes;
-    if (rows[to] < 0) {
-      std::memset(out, 0, row_bytes);
-    } else {
-      GHOST_CHECK(rows[to] < old_rows);
-      std::memcpy(out, tensor.data() + static_cast<size_t>(rows[to]) * row_bytes, row_bytes);
-    }
-  }
-  return Tensor(tensor.dtype(), Shape(extents), std::shared_ptr<const std::byte>(bytes, bytes.get()));
-}
-
 Tensor ReplaceStateRows(const Tensor& in_proj, const MixerDims& dims, const Tensor& rows) {
   GHOST_CHECK(rows.dtype() == in_proj.dtype() && rows.shape()[1] == in_proj.shape()[1] &&
               rows.shape()[0] == 2 * dims.state_channels() && in_proj.shape()[0] == dims.in_proj_rows());

@@ -7,11 +7,9 @@
 
 #include "model/weights.h"
 #include "prune/mask.h"
+#include "tensor/row_plan.h"
 
 namespace ghost {
-
-// For each row of the result the row it comes from, or -1 for a row of zeros.
-using RowPlan = std::vector<int>;
 
 // How the tensors of a block that depend on N change; all others stay.
 struct BlockPlan {
@@ -32,9 +30,6 @@ BlockPlan MakeCompactPlan(const MixerDims& dims, const LayerMask& mask,
 // Which of the plans a tensor of `block` follows, or null for those that do not depend on N. `slot` must be a
 // member of `block`.
 const RowPlan* PlanFor(const BlockPlan& plan, const MixerWeights& block, const Tensor& slot);
-
-// `tensor` has one row per extent of its first axis.
-Tensor GatherRows(const Tensor& tensor, const RowPlan& rows);
 
 // in_proj with other rows of B and C, (2GN, M) of its own type.
 Tensor ReplaceStateRows(const Tensor& in_proj, const MixerDims& dims, const Tensor& rows);

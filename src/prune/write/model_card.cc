@@ -81,6 +81,11 @@ std::string HowToLoad(const ModelCardFacts& f) {
              "from safetensors.torch import load_model\n"
              "model = MambaLMHeadModel(MambaConfig(**json.load(open(PATH + \"/config.json\"))))\n"
              "load_model(model, PATH + \"/model.safetensors\")  # ties lm_head.weight again\n```\n";
+    case Layout::kMistral:
+      return text +
+             "\nMistral's own program has no field for another state size (`d_state` of params.json is "
+             "ours).\n"
+             "`ghost convert` writes the Hugging Face layout, which other programs load.\n";
     case Layout::kGguf:
       return text + "    llama-cli -m PATH/model.gguf -p \"Once upon a time\"\n";
   }

@@ -56,7 +56,7 @@ std::map<std::string, LazyTensor> MakePrunedTensors(const Checkpoint& source, co
     const MixerWeights& mixer = weights.mixers[i];
     const LayerEdit& change = edit.mixers[i];
     ForEachTensor(mixer, dims, [&](const Tensor& slot, const TensorRow& row) {
-      LazyTensor& out = tensors.at(NameIn(config.layout, row));
+      LazyTensor& out = tensors.at(StoredName(source.tensors, config.layout, row));
       out = &slot == &mixer.in_proj && !change.state_rows.empty()
                 ? MakeEditedInProj(slot, dims, change.state_rows, plan.in_proj)
                 : MakeBlockTensor(slot, out.shape(), PlanFor(plan, mixer, slot));

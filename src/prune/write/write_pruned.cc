@@ -18,9 +18,9 @@
 namespace ghost {
 namespace {
 
-// config.json with another state size and every other byte as it was.
+// The configuration file with another state size and every other byte as it was.
 std::string EditConfig(const Checkpoint& source, const ModelConfig& pruned) {
-  const std::string file = source.path + "/config.json";
+  const std::string file = source.path + "/" + source.files().config;
   const std::string text = ReadFile(file);
   const std::string value = std::to_string(UniformStateSize(pruned));
   const auto path = FamilyOf(pruned).state_size_path(source.config, text, file);
@@ -29,7 +29,7 @@ std::string EditConfig(const Checkpoint& source, const ModelConfig& pruned) {
 
 GgufKeys EditKeys(const GgufFile& source, const ModelConfig& pruned) {
   GgufKeys keys(source.keys.begin(), source.keys.end());
-  const std::string_view state_size = FamilyOf(pruned).gguf->state_size_key;
+  const std::string state_size = GgufString(source, "general.architecture") + ".ssm.state_size";
   for (auto& [key, value] : keys) {
     if (key == state_size) value = static_cast<uint32_t>(UniformStateSize(pruned));
     if (key == "general.alignment") value = uint32_t{32};  // what our writer does
@@ -107,12 +107,14 @@ WrittenFiles WritePruned(const Checkpoint& source, const ModelEdit& edit, const 
   } else {
     const bool same_config =
         rule.storage == Storage::kRagged || (rule.storage == Storage::kMasked && !source.ragged);
-    WriteFileAtomically(directory.path() + "/config.json",
-                        same_config ? ReadFile(source.path + "/config.json") : EditConfig(source, pruned));
-    written.weights = "model.safetensors";
+    const LayoutFiles files = source.files();
+    const std::string config = std::string("/") + files.config;
+    WriteFileAtomically(directory.path() + config,
+                        same_config ? ReadFile(source.path + config) : EditConfig(source, pruned));
+    written.weights = files.weights;
     auto metadata = source.tensors.metadata;
     if (metadata.empty()) metadata = {{"format", "pt"}};
-    StreamSafetensors(directory.path() + "/model.safetensors", tensors, metadata);
+    StreamSafetensors(directory.path() + "/" + written.weights, tensors, metadata);
     CopyTokenizerFiles(source.path, directory.path());
   }
   WriteFileAtomically(directory.path() + "/" + kGhostFile, DumpJson(output.document));
