@@ -8,7 +8,8 @@ namespace ghost {
 
 extern const Family kMamba2Family;
 extern const Family kZamba2Family;
+extern const Family kGraniteFamily;
 
-inline constexpr const Family* kFamilies[] = {&kMamba2Family, &kZamba2Family};
+inline constexpr const Family* kFamilies[] = {&kMamba2Family, &kZamba2Family, &kGraniteFamily};
 
 }  // namespace ghost
