@@ -9,7 +9,9 @@ namespace ghost {
 extern const Family kMamba2Family;
 extern const Family kZamba2Family;
 extern const Family kGraniteFamily;
+extern const Family kNemotronHFamily;
 
-inline constexpr const Family* kFamilies[] = {&kMamba2Family, &kZamba2Family, &kGraniteFamily};
+inline constexpr const Family* kFamilies[] = {&kMamba2Family, &kZamba2Family, &kGraniteFamily,
+                                              &kNemotronHFamily};
 
 }  // namespace ghost
