@@ -10,8 +10,9 @@ extern const Family kMamba2Family;
 extern const Family kZamba2Family;
 extern const Family kGraniteFamily;
 extern const Family kNemotronHFamily;
+extern const Family kFalconH1Family;
 
 inline constexpr const Family* kFamilies[] = {&kMamba2Family, &kZamba2Family, &kGraniteFamily,
-                                              &kNemotronHFamily};
+                                              &kNemotronHFamily, &kFalconH1Family};
 
 }  // namespace ghost
