@@ -11,8 +11,9 @@ extern const Family kZamba2Family;
 extern const Family kGraniteFamily;
 extern const Family kNemotronHFamily;
 extern const Family kFalconH1Family;
+extern const Family kBambaFamily;
 
-inline constexpr const Family* kFamilies[] = {&kMamba2Family, &kZamba2Family, &kGraniteFamily,
-                                              &kNemotronHFamily, &kFalconH1Family};
+inline constexpr const Family* kFamilies[] = {&kMamba2Family,    &kZamba2Family,   &kGraniteFamily,
+                                              &kNemotronHFamily, &kFalconH1Family, &kBambaFamily};
 
 }  // namespace ghost
