@@ -163,7 +163,7 @@ TEST(Cli, InspectDescribesEveryGoldenCase) {
     EXPECT_EQ(document["model"]["layout"], facts["layout"]);
     const Json& layer = document["layers"][0];
     EXPECT_EQ(layer["state_sizes"][0], facts["state_size"]);
-    const int64_t state = facts["layers"].get<int64_t>() * facts["num_heads"].get<int64_t>() *
+    const int64_t state = static_cast<int64_t>(MixersOfCase(name)) * facts["num_heads"].get<int64_t>() *
                           facts["head_dim"].get<int64_t>() * facts["state_size"].get<int64_t>() * 4;
     EXPECT_EQ(document["state_bytes_per_sequence"], state);
     EXPECT_EQ(RunGhost({"inspect", "tests/golden/" + name}).exit_code, 0);
@@ -192,7 +192,8 @@ TEST_P(ForwardTest, WritesWhatTheReferenceComputes) {
       const double limit = name == "logits" ? limits.logits : limits.hidden * MaxMagnitude(expected);
       EXPECT_LE(MaxAbsDifference(ToFloats(stored.tensor), expected), limit) << name << " " << mode;
     }
-    EXPECT_EQ(out.tensors.size(), 2u + 2u * LoadJson(golden.dir() + "/case.json")["layers"].get<size_t>());
+    const auto layers = LoadJson(golden.dir() + "/case.json")["layers"].get<size_t>();
+    EXPECT_EQ(out.tensors.size(), 2u + layers + MixersOfCase(GetParam()));
     EXPECT_EQ(out.tensors.at("logits").tensor.shape().rank(), 3);
     EXPECT_EQ(out.tensors.at("ssm_state.0").tensor.shape().rank(), 4);
   }

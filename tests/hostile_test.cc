@@ -172,12 +172,13 @@ std::vector<WrongModel> WrongModels() {
   };
 }
 
-TEST(WrongModel, EveryOneIsRefusedAndNamed) {
-  for (const WrongModel& wrong : WrongModels()) {
+// Each change is made to a good model.
+void ExpectAllRefused(const std::string& good, const std::vector<WrongModel>& changes) {
+  for (const WrongModel& wrong : changes) {
     SCOPED_TRACE(wrong.name);
-    Json config = LoadJson(kGoodModel + "/config.json");
+    Json config = LoadJson(good + "/config.json");
     std::map<std::string, Tensor> tensors;
-    for (const auto& [name, stored] : ReadSafetensors(kGoodModel + "/model.safetensors").tensors) {
+    for (const auto& [name, stored] : ReadSafetensors(good + "/model.safetensors").tensors) {
       tensors[name] = stored.tensor;
     }
     wrong.change(config, tensors);
@@ -186,6 +187,57 @@ TEST(WrongModel, EveryOneIsRefusedAndNamed) {
     SaveSafetensors(dir.File("model.safetensors"), tensors, {});
     ExpectRun(dir.path(), wrong.exit_code, wrong.mentions);
   }
+}
+
+TEST(WrongModel, EveryOneIsRefusedAndNamed) { ExpectAllRefused(kGoodModel, WrongModels()); }
+
+TEST(WrongModel, HybridsAreRefusedAndNamed) {
+  const auto set = [](const char* key, Json value) {
+    return [key, value](Json& config, std::map<std::string, Tensor>&) { config[key] = value; };
+  };
+  const std::string expert = "backbone.layers.1.mixer.experts.3.up_proj.weight";
+  ExpectAllRefused(
+      "tests/golden/nh_moe8_g4_n16",
+      {{"expert_missing", [&](Json&, auto& t) { t.erase(expert); }, 65, {expert, "missing"}},
+       {"expert_misshapen",
+        [&](Json&, auto& t) {
+          Resize(t, expert, Shape{12, 23});
+        },
+        65,
+        {expert, "(12, 24)", "(12, 23)"}},
+       {"more_experts", set("n_routed_experts", 9), 65, {"gate.weight", "(9, 24)"}},
+       {"countless_experts",
+        [](Json& c, auto&) {
+          c["hybrid_override_pattern"] = "M" + std::string(4095, 'E');
+          c["n_routed_experts"] = 16384;
+        },
+        65,
+        {"n_routed_experts"}},
+       {"countless_layers", set("hybrid_override_pattern", std::string(5000, 'M')), 65, {"4096"}},
+       {"wide_attention", set("head_dim", 262144), 65, {"attention"}},
+       {"latent", set("moe_latent_size", 8), 65, {"fc1_latent_proj.weight", "missing"}},
+       {"other_pattern",
+        set("hybrid_override_pattern", "MEM*E-"),
+        65,
+        {"backbone.layers.5.mixer.up_proj.weight"}},
+       {"unknown_tensor",
+        [](Json&, auto& t) { Resize(t, "backbone.layers.0.new", Shape{2}); },
+        65,
+        {"unknown"}}});
+  ExpectAllRefused(
+      "tests/golden/gr_moe6_g1_n32",
+      {{"fewer_experts", set("num_local_experts", 5), 65, {"input_linear.weight", "(5, 24, 24)"}},
+       {"no_experts", set("num_local_experts", 0), 65, {"block_sparse_moe", "unknown"}},
+       {"nan_factor",
+        set("residual_multiplier", Json::parse(R"({"__float__": "NaN"})")),
+        65,
+        {"residual_multiplier"}}});
+  ExpectAllRefused("tests/golden/fh_plain_g1_n32",
+                   {{"norm_missing", set("mamba_rms_norm", true), 65, {"mamba.norm.weight", "missing"}},
+                    {"infinite_base",
+                     set("rope_theta", Json::parse(R"({"__float__": "Infinity"})")),
+                     65,
+                     {"rope_theta"}}});
 }
 
 TEST(WrongModel, ConfigFilesThatAreNotConfigs) {
@@ -255,9 +307,9 @@ std::vector<WrongGguf> WrongGgufs() {
   };
 }
 
-TEST(WrongModel, GgufFilesAreRefusedAndNamed) {
-  const Model model = LoadModel(OpenCheckpoint(kGoodModel));
-  for (const WrongGguf& wrong : WrongGgufs()) {
+void ExpectAllGgufRefused(const std::string& good, const std::vector<WrongGguf>& changes) {
+  const Model model = LoadModel(OpenCheckpoint(good));
+  for (const WrongGguf& wrong : changes) {
     SCOPED_TRACE(wrong.name);
     GgufKeys keys = MakeGgufKeys(model.config(), DType::kF32);
     GgufTensors tensors = MakeGgufTensors(model, DType::kF32);
@@ -268,6 +320,45 @@ TEST(WrongModel, GgufFilesAreRefusedAndNamed) {
     mentions.push_back("m.gguf");
     ExpectRun(dir.File("m.gguf"), 65, mentions);
   }
+}
+
+TEST(WrongModel, GgufFilesAreRefusedAndNamed) { ExpectAllGgufRefused(kGoodModel, WrongGgufs()); }
+
+TEST(WrongModel, HybridGgufFilesAreRefusedAndNamed) {
+  const auto set = [](const char* key, GgufValue value) {
+    return [key, value](GgufKeys& keys, GgufTensors&) { KeyOf(keys, key) = value; };
+  };
+  const auto drop = [](const char* name) {
+    return [name](GgufKeys&, GgufTensors& t) {
+      std::erase_if(t, [&](auto& item) { return item.first == name; });
+    };
+  };
+  using Counts = std::vector<uint32_t>;
+  ExpectAllGgufRefused(
+      "tests/golden/nh_moe8_g4_n16",
+      {{"kinds_short", set("nemotron_h_moe.attention.head_count_kv", Counts{0, 0, 2}), {"head_count_kv"}},
+       {"kinds_huge",
+        set("nemotron_h_moe.feed_forward_length", Counts{0, 4000000000u, 0, 0, 12, 0}),
+        {"feed_forward_length"}},
+       {"kinds_text", set("nemotron_h_moe.attention.head_count_kv", std::string("2")), {"head_count_kv"}},
+       {"two_kv", set("nemotron_h_moe.attention.head_count_kv", Counts{0, 0, 1, 2, 0, 0}), {"head_count_kv"}},
+       {"chosen", set("nemotron_h_moe.expert_used_count", uint32_t{9}), {"expert_used_count"}},
+       {"groups", set("nemotron_h_moe.expert_group_count", uint32_t{3}), {"expert_group_used_count"}},
+       {"nextn",
+        [](GgufKeys& keys, GgufTensors&) {
+          keys.emplace_back("nemotron_h_moe.nextn_predict_layers", uint32_t{6});
+        },
+        {"nextn_predict_layers"}},
+       {"experts_missing", drop("blk.1.ffn_up_exps.weight"), {"blk.1.ffn_up_exps.weight", "missing"}}});
+  ExpectAllGgufRefused(
+      "tests/golden/bb_g1_n32",
+      {{"rotated", set("granitehybrid.rope.dimension_count", uint32_t{10}), {"dimension_count"}},
+       {"scale", set("granitehybrid.logit_scale", std::nanf("")), {"logit_scale"}},
+       {"base", set("granitehybrid.rope.freq_base", 0.0f), {"freq_base"}}});
+  ExpectAllGgufRefused(
+      "tests/golden/fh_norm_g2_n16",
+      {{"no_attention", set("falcon-h1.attention.head_count_kv", uint32_t{0}), {"head_count_kv"}},
+       {"norm", drop("blk.1.ffn_norm"), {"blk.1.ffn_norm", "missing"}}});
 }
 
 }  // namespace

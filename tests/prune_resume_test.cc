@@ -37,7 +37,7 @@ class PruneResumeTest : public testing::TestWithParam<std::string> {
 };
 
 TEST_P(PruneResumeTest, StoppedAfterEveryLayerEndsInTheSameBytes) {
-  const int layers = LoadJson(model_ + "/case.json")["layers"].get<int>();
+  const auto layers = static_cast<int>(MixersOfCase(GetParam()));
   for (const std::string method : {"ghost", "sparsegpt", "taylor"}) {
     ASSERT_EQ(Prune(method, method).exit_code, 0);
     const std::string out = method + "-pieces";
@@ -58,7 +58,7 @@ TEST_P(PruneResumeTest, StoppedAfterEveryLayerEndsInTheSameBytes) {
 TEST_P(PruneResumeTest, WithoutSnapshotsEndsInTheSameBytes) {
   const std::vector<std::string> tiny = {"--journal-gb", "1e-9"};
   ASSERT_EQ(Prune("ghost", "whole").exit_code, 0);
-  const int layers = LoadJson(model_ + "/case.json")["layers"].get<int>();
+  const auto layers = static_cast<int>(MixersOfCase(GetParam()));
   std::vector<std::string> more = tiny;
   more.insert(more.end(), {"--stop-after", std::to_string(layers - 1)});
   const RunResult stopped = Prune("ghost", "pieces", more);

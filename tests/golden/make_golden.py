@@ -2,6 +2,7 @@
 """Verifies, refreshes and makes golden cases with the Hugging Face library. See tests/golden/README.md."""
 
 import argparse
+import json
 import sys
 from pathlib import Path
 
@@ -43,17 +44,23 @@ def make(options):
     from generator import making
 
     like = cases.find(options.like or options.name)
-    changes = {key: getattr(options, key) for key in CHANGES}
-    case = cases.variant(like, options.name, **changes)
+    changes = {key: getattr(options, key) for key in [*CHANGES, "tied", "omit"]}
+    case = cases.variant(like, options.name, config=dict(options.config), **changes)
     return making.make(case, options.output or HERE / options.name, options.tries)
 
 
 # Fields of a case that `make` can set; the rest comes from the case it is like.
 CHANGES = {"seed": int, "batch": int, "length": int, "hidden": int, "heads": int, "head_dim": int,
            "state": int, "groups": int, "layers": int, "chunk": int, "vocab": int, "shards": int,
-           "dead": float, "dtype": str, "style": str, "layout": str}
+           "dead": float, "dtype": str, "style": str, "layout": str, "kinds": str}
 CHOICES = {"dtype": ["f32", "bf16", "f16"], "style": ["4.57", "5.x", "converted"],
            "layout": ["huggingface", "state-spaces"]}
+
+
+def setting(text):
+    """(key, value) of KEY=JSON."""
+    key, _, value = text.partition("=")
+    return key, json.loads(value)
 
 
 def parser():
@@ -68,7 +75,7 @@ def parser():
     verb.add_argument("directory", nargs="*", type=Path, help="default: all committed cases")
     verb.add_argument("--single", action="store_true", help="float32 only, without the float64 twin")
     verb.add_argument("--formulas", action="store_true",
-                      help="also compare with a plain float64 recurrence in numpy (mamba2)")
+                      help="also compare with the formulas in float64 (mamba2 in numpy, hybrids in torch)")
     verb.set_defaults(run=verify)
 
     verb = verbs.add_parser("refresh", help="write expected.safetensors and case.json from the weights")
@@ -82,6 +89,12 @@ def parser():
     verb.add_argument("--tries", type=int, default=20, help="seeds to try, 100 apart")
     for key, kind in CHANGES.items():
         verb.add_argument("--" + key.replace("_", "-"), type=kind, choices=CHOICES.get(key))
+    verb.add_argument("--tied", action=argparse.BooleanOptionalAction,
+                      help="one tensor for embedding and head")
+    verb.add_argument("--config", metavar="KEY=JSON", type=setting, action="append", default=[],
+                      help="an entry of config.json, in the spelling of released files; may be repeated")
+    verb.add_argument("--omit", metavar="KEY", nargs="+",
+                      help="entries that config.json shall not have (hybrids)")
     verb.set_defaults(run=make)
     return top
 

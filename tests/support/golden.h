@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/json.h"
 #include "checkpoint/load.h"
 #include "io/safetensors.h"
 #include "model/runner.h"
@@ -26,22 +27,45 @@ inline const std::vector<std::string>& GoldenZamba2Cases() {
   return cases;
 }
 
-inline std::vector<std::string> AllGoldenCases() {
-  std::vector<std::string> cases = GoldenMamba2Cases();
-  cases.insert(cases.end(), GoldenZamba2Cases().begin(), GoldenZamba2Cases().end());
+inline const std::vector<std::string>& GoldenHybridCases() {
+  static const std::vector<std::string> cases = {
+      "gr_dense_g1_n16", "gr_moe6_g1_n32", "nh_mlp_g2_n16", "nh_moe8_g4_n16",
+      "fh_plain_g1_n32", "fh_norm_g2_n16", "bb_g1_n32",
+  };
   return cases;
 }
 
+inline std::vector<std::string> AllGoldenCases() {
+  std::vector<std::string> cases = GoldenMamba2Cases();
+  for (const auto& more : {GoldenZamba2Cases(), GoldenHybridCases()})
+    cases.insert(cases.end(), more.begin(), more.end());
+  return cases;
+}
+
+// Nemotron-H's and Falcon-H1's classes normalise per group and, where the cases come from, clamp as the
+// configuration says.
+inline bool AgreesWithItsClass(const std::string& name) {
+  return name.starts_with("nh_") || name.starts_with("fh_");
+}
+
+// How many layers of a case have a mixer.
+inline size_t MixersOfCase(const std::string& name) {
+  const Json facts = LoadJson("tests/golden/" + name + "/case.json");
+  return facts.contains("mixer_layers") ? facts["mixer_layers"].size() : facts["layers"].get<size_t>();
+}
+
 // The options with which we compute the same as the Hugging Face classes that made the cases:
-// Mamba2's normalises over the full width, Zamba2's has a lower limit of the step size
+// Mamba2's, Granite's and Bamba's normalise over the full width, Zamba2's has a lower limit of the step size
 // (time_step_min, 0.001 in all cases).
 inline ModelOverrides ReferenceOverrides(const std::string& name) {
+  if (AgreesWithItsClass(name)) return {};
   if (name.starts_with("z2_")) return {.dt_min = 0.001f};
   return {.norm_grouping = NormGrouping::kFull};
 }
 
 // The same on the command line.
 inline std::vector<std::string> ReferenceFlags(const std::string& name) {
+  if (AgreesWithItsClass(name)) return {};
   if (name.starts_with("z2_")) return {"--dt-min", "0.001"};
   return {"--norm-groups", "full"};
 }
@@ -124,6 +148,8 @@ struct GoldenLimits {
 };
 inline GoldenLimits LimitsFor(const std::string& name) {
   if (name.starts_with("z2_")) return {.logits = 5e-4, .hidden = 5e-5, .scores = 1e-4, .gradient = 2e-4};
+  const bool hybrid = !name.starts_with("m2_") && !name.starts_with("ss_");
+  if (hybrid) return {.logits = 2e-4, .hidden = 5e-5, .scores = 5e-5, .gradient = 1e-4};
   return {.logits = 1e-4, .hidden = 1e-5, .scores = 2e-5, .gradient = 2e-5};
 }
 

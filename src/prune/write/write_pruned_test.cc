@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <cstring>
 #include <filesystem>
 #include <functional>
 
@@ -393,6 +394,71 @@ INSTANTIATE_TEST_SUITE_P(
         HostileGhost{"not_ragged_after_all", [](Json& g) { g["storage"] = "uniform"; }},
         HostileGhost{"no_object", [](Json& g) { g = Json::array(); }}),
     [](const auto& test) { return std::string(test.param.name); });
+
+// A hybrid loses nothing but state channels: tensors of another head, unknown configuration keys and every
+// other byte stay, under the names that the source uses.
+TEST(WritePruned, HybridsKeepEverythingElse) {
+  const TempDir dir;
+  const std::string source = dir.File("source"), text = ReadFile("tests/golden/nh_moe8_g4_n16/config.json");
+  fs::create_directory(source);
+  std::string config = text;
+  config.insert(config.find('{') + 1, "\n  \"novel_key\": {\"kept\": [1, 2]},");
+  WriteFileAtomically(source + "/config.json", config);
+  std::map<std::string, Tensor> tensors;
+  for (const auto& [name, stored] : ReadSafetensors("tests/golden/nh_moe8_g4_n16/model.safetensors").tensors)
+    tensors[name.starts_with("backbone.") ? "model." + name.substr(9) : name] = stored.tensor;
+  tensors["mtp.layers.0.eh_proj.weight"] = MakeTensor(Shape{2, 3}, std::vector<float>{1, 2, 3, 4, 5, 6});
+  SaveSafetensors(source + "/model.safetensors", tensors, {{"format", "pt"}});
+  const Checkpoint checkpoint = OpenCheckpoint(source);
+  StateMask mask;
+  for (const MixerDims& dims : checkpoint.config.mixers) {
+    LayerMask one;
+    for (int g = 0; g < dims.num_groups(); ++g) one.kept.push_back({1, 4, 5, 9 + g});
+    mask.mixers.push_back(one);
+  }
+  WritePruned(checkpoint, mask, {}, {.path = dir.File("removed")});
+  WritePruned(checkpoint, mask, {.storage = Storage::kMasked}, {.path = dir.File("masked")});
+  ExpectSame(LogitsOf(dir.File("masked")), LogitsOf(dir.File("removed")), "removed");
+  std::string expected = config;
+  const std::string field = "\"ssm_state_size\": 16";
+  expected.replace(expected.find(field), field.size(), "\"ssm_state_size\": 4");
+  EXPECT_EQ(ReadFile(dir.File("removed") + "/config.json"), expected);
+  const TensorSet out = ReadSafetensors(dir.File("removed") + "/model.safetensors");
+  ASSERT_EQ(out.tensors.size(), tensors.size());
+  for (const auto& [name, tensor] : tensors) {
+    const Tensor& written = out.tensors.at(name).tensor;
+    const bool shrinks =
+        name.find("in_proj") != std::string::npos || name.find("conv1d") != std::string::npos;
+    EXPECT_EQ(written.shape() == tensor.shape(), !shrinks) << name;
+    if (shrinks) continue;
+    EXPECT_EQ(std::memcmp(written.data(), tensor.data(), tensor.num_bytes()), 0) << name;
+  }
+}
+
+// Mistral's layout stays what it is; its params.json gains the only field that can say a state size.
+TEST(WritePruned, ConsolidatedFilesStayConsolidated) {
+  MixerDims mixer = TinyMixer(/*groups=*/2, /*state_dim=*/128);
+  mixer.d_model = 64;
+  mixer.num_heads = 2;
+  mixer.head_dim = 64;
+  ModelConfig config = MakeMamba2(mixer, /*layers=*/2, /*vocab_size=*/64);
+  config.tied_head = false;
+  const TempDir dir;
+  const std::string source = dir.File("source");
+  fs::create_directory(source);
+  SaveSafetensors(source + "/consolidated.safetensors",
+                  MakeRandomTensors(Arranged(config, Layout::kMistral), DType::kF32, 21), {});
+  WriteFileAtomically(
+      source + "/params.json",
+      R"({"dim": 64, "n_layers": 2, "vocab_size": 64, "n_groups": 2, "tie_embeddings": false})");
+  StateMask mask;
+  for (int layer = 0; layer < 2; ++layer) mask.mixers.push_back({{{3, 60, 100}, {0, 1, 127}}});
+  WritePruned(OpenCheckpoint(source), mask, {}, {.path = dir.File("removed")});
+  WritePruned(OpenCheckpoint(source), mask, {.storage = Storage::kMasked}, {.path = dir.File("masked")});
+  EXPECT_THAT(ReadFile(dir.File("removed") + "/params.json"), HasSubstr("\"d_state\": 3"));
+  EXPECT_TRUE(FileExists(dir.File("removed") + "/consolidated.safetensors"));
+  ExpectSame(LogitsOf(dir.File("masked")), LogitsOf(dir.File("removed")), "removed");
+}
 
 }  // namespace
 }  // namespace ghost

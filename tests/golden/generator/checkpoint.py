@@ -4,6 +4,8 @@ import json
 from collections import OrderedDict
 from pathlib import Path
 
+from . import families
+
 DTYPES = {"f32": "float32", "bf16": "bfloat16", "f16": "float16"}
 INFINITY_5X = {"__float__": "Infinity"}
 STATE_SPACES_DEFAULTS = {"d_state": 128, "headdim": 64, "ngroups": 1, "expand": 2, "d_conv": 4,
@@ -105,6 +107,25 @@ def state_spaces_config(case):
     return {"d_model": case.hidden, "d_intermediate": 0, "n_layer": case.layers, "vocab_size": case.vocab,
             "ssm_cfg": ssm, "attn_layer_idx": [], "attn_cfg": {}, "rms_norm": True, "residual_in_fp32": True,
             "fused_add_norm": True, "pad_vocab_size_multiple": 16, "tie_embeddings": True}
+
+
+def released_config(case):
+    """config.json of a hybrid in the style of released files, which 4.57 wrote."""
+    family = families.find(case.family)
+    if len(case.kinds) != case.layers or case.heads % case.groups or case.style == "converted":
+        raise ValueError("a hybrid has a kind per layer, groups that divide heads, and style 4.57 or 5.x")
+    sizes = dict(zip(family.sizes, (case.hidden, case.heads, case.head_dim, case.state, case.groups)))
+    document = {"architectures": [family.prefix + "ForCausalLM"], "model_type": case.family,
+                "num_hidden_layers": case.layers, family.chunk: case.chunk, "vocab_size": case.vocab,
+                "tie_word_embeddings": case.tied, "torch_dtype": DTYPES[case.dtype],
+                "transformers_version": "4.56.0", **sizes, **family.released(case), **case.config}
+    return {key: value for key, value in document.items() if key not in case.omit}
+
+
+def in_5x_style(document):
+    """A released config.json as the library's class of 5.x writes it again."""
+    config_class, *_ = families.find(document["model_type"]).classes()
+    return json.loads(config_class.from_dict(document).to_json_string())
 
 
 def styled_config(config, case):

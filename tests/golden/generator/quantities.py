@@ -3,7 +3,8 @@
 import math
 from dataclasses import dataclass
 
-from .reference import Reference
+from .reference import LIBRARY, Reference
+from .scan import scan, spread
 
 SPARSITIES = {"ghost": 0.5, "ghost.k030": 0.3, "ghost.k070": 0.7}  # prefix of the mask tensors -> kappa
 
@@ -26,16 +27,11 @@ def scan_energies(reference, layer, record):
     x, b, c, dt = reference.scan_inputs(layer, record)
     _, mixer = reference.mixers[layer]
     heads, groups = dt.shape[-1], b.shape[2]
-    decay = torch.exp(dt * -torch.exp(mixer.A_log))
-    spread = lambda v: v.repeat_interleave(heads // groups, dim=2)  # head h belongs to group h // K
-    b_heads, c_heads = spread(b), spread(c)
-    state = torch.zeros(x.shape[0], heads, x.shape[3], b.shape[3], dtype=x.dtype)
+    c_heads = spread(c, heads)
     s = p = torch.zeros(heads, b.shape[3], dtype=torch.float64)
     outputs = []
-    for t in range(x.shape[1]):
-        drive = (dt[:, t, :, None] * x[:, t])[..., None] * b_heads[:, t, :, None, :]
-        state = decay[:, t, :, None, None] * state + drive
-        outputs.append((state * c_heads[:, t, :, None, :]).sum(-1) + mixer.D[:, None] * x[:, t])
+    for t, (state, output) in enumerate(scan(mixer, x, b, c, dt)):
+        outputs.append(output)
         energy = (state.double() ** 2).sum(2)  # over P: (B, H, N)
         p = p + energy.sum(0)
         s = s + (energy * c_heads[:, t].double() ** 2).sum(0)
@@ -73,11 +69,22 @@ def zero_channels(mixer, mask):
                 mixer.conv1d.bias[width + offset + dropped] = 0
 
 
-def prune(config, weights, ids, sparsity, precise):
-    """Algorithm 1. Returns scores and masks by layer, the smallest margin outside ties, the pruned logits."""
+@dataclass
+class Pruned:
+    """A sequential run."""
+
+    scores: dict  # by layer
+    masks: dict
+    margin: float  # the smallest of any mask, ties of dead channels aside
+    gap: float  # the closest choice of experts in any pass
+    logits: object
+
+
+def prune(config, weights, ids, sparsity, precise, source=LIBRARY):
+    """Algorithm 1."""
     import torch
 
-    reference = Reference(config, weights, ids, precise)
+    reference = Reference(config, weights, ids, precise, source)
     scores, masks, margins, record = {}, {}, [], {}
     with torch.no_grad(), reference.watch(record):
         for layer, (_, mixer) in reference.mixers.items():
@@ -88,7 +95,7 @@ def prune(config, weights, ids, sparsity, precise):
             zero_channels(mixer, masks[layer])
         logits = reference.forward().logits
         check_silent(reference, record, masks)
-    return scores, masks, min(margins, default=math.inf), logits
+    return Pruned(scores, masks, min(margins, default=math.inf), reference.routing_gap(), logits)
 
 
 def check_silent(reference, record, masks):
@@ -100,22 +107,21 @@ def check_silent(reference, record, masks):
                 raise AssertionError(f"layer {layer}: a dropped channel still moves")
 
 
-def dense(config, weights, ids, precise, debug):
+def dense(config, weights, ids, precise, debug, source):
     """The dense model: logits, hidden and final states, energies."""
     import torch
 
-    reference = Reference(config, weights, ids, precise)
+    reference = Reference(config, weights, ids, precise, source)
     record, out = {}, {}
     with torch.no_grad(), reference.watch(record):
-        result = reference.prefill()
+        result, states = reference.prefill()
         out["logits"] = result.logits
         for (layer, what), value in record.items():
             if what == "hidden":
                 out[f"hidden.{layer}"] = value
-        cache = getattr(result, reference.family.cache)
         for layer in reference.mixers:
             energies = scan_energies(reference, layer, record)
-            out[f"ssm_state.{layer}"] = cache.ssm_states[layer]
+            out[f"ssm_state.{layer}"] = states[layer]
             out.update({f"ghost.{key}.{layer}": getattr(energies, key.lower()) for key in "SPQ"})
     if debug:
         out.update(inside(reference, record, min(reference.mixers)))
@@ -123,21 +129,25 @@ def dense(config, weights, ids, precise, debug):
 
 
 def inside(reference, record, layer):
-    """debug.*: every step of one mixer, and what each part of hybrid layers returns."""
+    """debug.*: the steps of one mixer, and what each part of hybrid layers returns."""
     x, b, c, dt = reference.scan_inputs(layer, record)
-    steps = {"x": x.flatten(2), "B": b, "C": c, "dt": dt, "y": scan_energies(reference, layer, record).y}
-    steps.update({key: record[layer, key] for key in ("u", "in_proj", "gated", "out")})
+    steps = {"B": b, "C": c, "dt": dt, "y": scan_energies(reference, layer, record).y,
+             "gated": record[layer, "gated"]}
+    if reference.plan is None:
+        steps["x"] = x.flatten(2)
+        steps.update({key: record[layer, key] for key in ("u", "in_proj", "out")})
+        return {f"debug.{layer}.{key}": value for key, value in steps.items()}
     out = {f"debug.{layer}.{key}": value for key, value in steps.items()}
-    parts = {part for part, _ in reference.family.parts}
-    out.update({f"debug.{j}.{what}": value for (j, what), value in record.items() if what in parts})
+    for j in range(len(reference.plan.kinds)):
+        out.update({f"debug.{j}.{label}": record[j, label] for label, _ in reference.plan.parts(j)})
     return out
 
 
-def gradients(config, weights, ids, precise):
+def gradients(config, weights, ids, precise, source):
     """taylor.*: the mean loss over all sequences, and its gradient for what pruning touches."""
     import torch
 
-    reference = Reference(config, weights, ids, precise)
+    reference = Reference(config, weights, ids, precise, source)
     logits = reference.forward(use_cache=False).logits
     loss = torch.nn.functional.cross_entropy(logits[:, :-1].flatten(0, 1), ids[:, 1:].flatten())
     loss.backward()
@@ -150,20 +160,15 @@ def gradients(config, weights, ids, precise):
     return out
 
 
-def grouped(config, weights, ids, precise):
-    """grouped.*: the dense model with the gated norm taken per group, by the library's class that does so.
-    Nothing where the family does so anyway, or there is one group."""
+def grouped(config, weights, ids, precise, source):
+    """grouped.*: the dense model with the gated norm taken per group. Nothing where the family does so
+    anyway, or there is one group."""
     import torch
-    from transformers.models.zamba2.modeling_zamba2 import Zamba2RMSNormGated
 
-    reference = Reference(config, weights, ids, precise)
+    reference = Reference(config, weights, ids, precise, source)
     if not reference.family.whole_norm or all(mixer.n_groups == 1 for _, mixer in reference.mixers.values()):
         return {}
-    for _, mixer in reference.mixers.values():
-        width = mixer.intermediate_size
-        norm = Zamba2RMSNormGated(width, width // mixer.n_groups, eps=mixer.norm.variance_epsilon)
-        norm.weight = mixer.norm.weight
-        mixer.norm = norm
+    reference.group_norms()
     record = {}
     with torch.no_grad(), reference.watch(record):
         out = {"grouped.logits": reference.forward().logits}
@@ -172,32 +177,48 @@ def grouped(config, weights, ids, precise):
     return out
 
 
+def floored(config, weights, ids, precise, source):
+    """floored.logits: the dense model with time_step_min as the floor of the step size, and no other limit.
+    Nothing where the library follows the configuration."""
+    import torch
+
+    reference = Reference(config, weights, ids, precise, source)
+    if not reference.family.also_floored:
+        return {}
+    reference.limit_steps((config.get("time_step_min", 0.001), math.inf))
+    with torch.no_grad():
+        return {"floored.logits": reference.forward().logits}
+
+
 @dataclass
 class Result:
     tensors: dict  # by the names in expected.safetensors, in the precision computed in
     margin: float  # smallest distance of any mask from another one
-    decode: float  # largest difference of cached decoding from the whole sequence, in logits
+    gap: float  # closest choice of experts; infinite where nobody counts it
+    decode: float | None  # largest difference of cached decoding from the whole sequence, in logits
 
 
-def compute(config, weights, ids, precise=False, debug=False):
+def compute(config, weights, ids, precise=False, debug=False, source=LIBRARY):
     """All of expected.safetensors but input_ids."""
     import torch
 
-    out = dense(config, weights, ids, precise, debug)
-    margins = []
+    out = dense(config, weights, ids, precise, debug, source)
+    margins, gaps = [], []
     for prefix, sparsity in SPARSITIES.items():
-        scores, masks, margin, logits = prune(config, weights, ids, sparsity, precise)
-        margins.append(margin)
-        out.update({f"{prefix}.mask.{layer}": mask for layer, mask in masks.items()})
+        run = prune(config, weights, ids, sparsity, precise, source)
+        margins.append(run.margin)
+        gaps.append(run.gap)
+        out.update({f"{prefix}.mask.{layer}": mask for layer, mask in run.masks.items()})
         if prefix == "ghost":
-            out.update({f"ghost.seq.S.{layer}": s for layer, s in scores.items()})
-            out["ghost.logits"] = logits
-    out.update(gradients(config, weights, ids, precise))
-    out.update(grouped(config, weights, ids, precise))
-    reference = Reference(config, weights, ids, precise)
-    with torch.no_grad():
-        decode = (reference.decode() - out["logits"]).abs().max().item()
-    return Result(out, min(margins), decode)
+            out.update({f"ghost.seq.S.{layer}": s for layer, s in run.scores.items()})
+            out["ghost.logits"] = run.logits
+    for more in (gradients, grouped, floored):
+        out.update(more(config, weights, ids, precise, source))
+    reference, decode = Reference(config, weights, ids, precise, source), None
+    if reference.family.decodes:
+        with torch.no_grad():
+            decode = (reference.decode() - out["logits"]).abs().max().item()
+    return Result(out, min(margins), min(gaps), decode)
 
 
 def stored(tensors, ids):

@@ -4,16 +4,21 @@ alike."""
 import math
 
 
-def random_weights(model, case, seed):
+SHARP = ("q_proj", "k_proj", "router", "mixer.gate")  # of hybrids: attention and routing should decide
+WIDE = ("e_score_correction_bias",)  # float32 in files of any type
+
+
+def random_weights(model, case, seed, embedding_factor=1.0, head_factor=1.0):
     """name -> tensor for every parameter the file of a case holds (shared ones once), and the tokens. The
-    same seed gives the same values: parameters are drawn in the order of their names."""
+    same seed gives the same values: parameters are drawn in the order of their names. The model multiplies
+    embedding and logits by the factors; the weights make up for it."""
     import numpy as np
     import torch
 
     rng = np.random.default_rng(seed)
     weights = {}
     for name, parameter in sorted(model.named_parameters()):
-        values = draw(name, parameter.shape, case, rng)
+        values = draw(name, parameter.shape, case, rng, embedding_factor, head_factor)
         weights[name] = torch.from_numpy(values).float().contiguous()
     for name in [name for name in weights if name.endswith("in_proj.weight")]:
         shape_state_rows(weights, name.removesuffix("in_proj.weight"), case, rng)
@@ -21,7 +26,12 @@ def random_weights(model, case, seed):
     return weights, ids
 
 
-def draw(name, shape, case, rng):
+def stored_weights(weights, dtype):
+    """In the type that files hold."""
+    return {name: tensor if name.endswith(WIDE) else tensor.to(dtype) for name, tensor in weights.items()}
+
+
+def draw(name, shape, case, rng, embedding_factor, head_factor):
     import numpy as np
 
     normal = rng.standard_normal(tuple(shape))
@@ -35,11 +45,11 @@ def draw(name, shape, case, rng):
     if len(shape) == 1:  # biases
         return 0.2 * normal
     if "embed" in name and not case.tied:
-        return 0.7 * normal
+        return 0.7 / embedding_factor * normal
     if "embed" in name or name == "lm_head.weight":
-        return 2.0 / math.sqrt(shape[1]) * normal
-    fan_in = math.prod(shape[1:])
-    return normal / math.sqrt(fan_in)
+        return 2.0 / head_factor / math.sqrt(shape[1]) * normal
+    sharp = 1.5 if any(part in name for part in SHARP) and case.kinds else 1.0
+    return sharp * normal / math.sqrt(shape[-1])  # the fan-in: 4 taps of a filter, too
 
 
 def shape_state_rows(weights, prefix, case, rng):
