@@ -101,7 +101,10 @@ InspectResult Inspect(const InspectOptions& options) {
   r.num_layers = config.num_layers();
   r.vocab_size = config.vocab_size;
   r.tied_head = config.tied_head;
-  r.norm_groups = config.mixers.front().norm_grouping == NormGrouping::kGrouped ? "grouped" : "full";
+  const MixerDims& mixer = config.mixers.front();
+  r.norm_groups = !mixer.has_gate_norm()                          ? "none"
+                  : mixer.norm_grouping == NormGrouping::kGrouped ? "grouped"
+                                                                  : "full";
   r.parameters = CountParameters(config);
   r.weight_bytes = WeightBytes(loaded.model);
   r.dtype_bytes = BytesByType(loaded.checkpoint.tensors);
