@@ -1,4 +1,4 @@
-// Calibration samples from what the user gave: a text to cut windows from, or token ids as they are.
+// Calibration samples from what the user gave: texts to cut windows from, or token ids as they are.
 #pragma once
 
 #include <string>
@@ -10,7 +10,8 @@
 namespace ghost {
 
 struct CalibrationOptions {
-  std::string calibration;
+  std::vector<std::string> calibration;
+  std::string weights;
   std::string data;
   std::string input;
   std::string tokenizer;
@@ -22,7 +23,12 @@ struct CalibrationOptions {
 
   template <class Visit>
   void ForEach(Visit&& visit) {
-    visit(calibration, OptionInfo{"calibration", "text file to calibrate on, or task:NAME, e.g. task:piqa"});
+    visit(calibration, OptionInfo{"calibration",
+                                  "text file to calibrate on, or task:NAME, e.g. task:piqa; repeat it for a "
+                                  "mixture: what the model is to keep must be in it"});
+    visit(weights, OptionInfo{"weights",
+                              "shares of the windows, one number per --calibration, e.g. 2,1; "
+                              "default: equal"});
     visit(data,
           OptionInfo{"data", "with task:NAME, its documents: a file, or a folder with those of all tasks"});
     visit(input,
@@ -40,7 +46,8 @@ struct CalibrationOptions {
 
 struct CalibrationData {
   std::vector<std::vector<int32_t>> samples;
-  OrderedJson described;  // source, sampler, samples, length, seed, hash of the ids
+  OrderedJson
+      described;  // source, or the list of them with their windows; sampler, samples, length, seed, hash
 };
 
 // Empty, with described null, when neither a text nor ids are given.

@@ -19,7 +19,7 @@ class CalibrationSourceTest : public testing::Test {
  protected:
   CalibrationOptions TextOptions() const {
     CalibrationOptions options;
-    options.calibration = text_;
+    options.calibration = {text_};
     options.tokenizer = "tests/fixtures/byte-tokenizer/tokenizer.json";
     options.samples = 3;
     options.length = 8;
@@ -75,6 +75,29 @@ TEST_F(CalibrationSourceTest, IdsAreTakenAsTheyAre) {
   EXPECT_EQ(data.described["length"], 2);
 }
 
+TEST_F(CalibrationSourceTest, SeveralSourcesShareTheWindows) {
+  CalibrationOptions mixed = TextOptions();
+  mixed.calibration.push_back("task:recall");
+  mixed.samples = 8;
+  mixed.weights = "1,2";
+  const CalibrationData data = LoadCalibration(mixed, model_);
+  ASSERT_THAT(data.samples, SizeIs(8));
+  EXPECT_EQ(data.described["sources"][0]["source"], text_);
+  EXPECT_EQ(data.described["sources"][0]["windows"], 3);  // 2.67
+  EXPECT_EQ(data.described["sources"][1]["source"], "task:recall");
+  EXPECT_EQ(data.described["sources"][1]["windows"], 5);
+  EXPECT_EQ(data.described["samples"], 8);
+  // The first source gives the windows that it gives alone.
+  EXPECT_EQ(LoadCalibration(TextOptions(), model_).samples,
+            std::vector<std::vector<int32_t>>(data.samples.begin(), data.samples.begin() + 3));
+  mixed.weights = "";
+  EXPECT_EQ(LoadCalibration(mixed, model_).described["sources"][0]["windows"], 4);
+  for (const char* bad : {"1", "1,2,3", "1,0", "1,-1", "1,x", "1,,2", "nan,1", "1,2,"}) {
+    mixed.weights = bad;
+    ExpectUsageError(mixed);
+  }
+}
+
 TEST_F(CalibrationSourceTest, ContradictionsAreUsageErrors) {
   CalibrationOptions both = TextOptions();
   both.input = "ids.safetensors";
@@ -83,7 +106,7 @@ TEST_F(CalibrationSourceTest, ContradictionsAreUsageErrors) {
   data.data = "folder";  // goes with task:NAME only
   ExpectUsageError(data);
   CalibrationOptions task = TextOptions();
-  task.calibration = "task:glue";
+  task.calibration = {"task:glue"};
   ExpectUsageError(task);
   CalibrationOptions sampler = TextOptions();
   sampler.sampler = "every-other";

@@ -52,7 +52,7 @@ void PrunePaperModel(const MeasuringOptions& o, const PaperModel& model, const P
   prune.sparsity = request.setting.sparsity;
   // The paper drops the lowest of a layer, whichever group they are in.
   if (model.grouped && FindMethod(prune.method).drops_channels) prune.storage = "ragged";
-  prune.calibration.calibration = request.calibration;
+  if (!request.calibration.empty()) prune.calibration.calibration = {request.calibration};
   prune.calibration.data = request.data;
   prune.calibration.tokenizer = o.tokenizer;
   prune.calibration.samples = request.setting.samples;
@@ -101,7 +101,7 @@ std::string ScoreFile(const SourceModel& model, const std::string& tokenizer, co
   if (FileExists(file)) return file;
   ScoreOptions score;
   score.model = model.options;
-  score.calibration.calibration = results.CalibrationFile();
+  score.calibration.calibration = {results.CalibrationFile()};
   score.calibration.tokenizer = tokenizer;
   score.calibration.samples = setting.samples;
   score.calibration.length = setting.length;

@@ -47,9 +47,17 @@ ResultFiles FindResults(const std::string& folder) {
 
 std::string CalibrationText(const Json& calibration) {
   if (!calibration.is_object()) return "";
+  const auto name = [](const Json& source) { return FileName(source.at("source").get<std::string>()); };
+  std::string sources;
+  if (const auto list = calibration.find("sources"); list != calibration.end()) {
+    for (const Json& source : *list)
+      sources += fmt::format("{}{} ({})", sources.empty() ? "" : ", ", name(source),
+                             source.at("windows").get<int64_t>());
+  } else {
+    sources = name(calibration);
+  }
   return fmt::format("{} x {} tokens of {}", calibration.at("samples").get<int64_t>(),
-                     calibration.at("length").get<int64_t>(),
-                     FileName(calibration.at("source").get<std::string>()));
+                     calibration.at("length").get<int64_t>(), sources);
 }
 
 void CheckSchema(const Json& document, std::string_view schema) {
