@@ -36,6 +36,10 @@ class PruneCliTest : public testing::TestWithParam<std::string> {
     EXPECT_EQ(run.exit_code, 0) << run.err;
     return ToFloats(ReadSafetensors(out).tensors.at("logits").tensor);
   }
+  Json RunJsonOf(const std::string& verb, std::vector<std::string> more) const {
+    more.push_back("--json");
+    return ParseJson(Run(verb, more).out, "stdout");
+  }
   Json GhostJson(const std::string& model) const { return LoadJson(model + "/ghost.json"); }
 
   const GoldenCase golden_{GetParam()};
@@ -121,6 +125,37 @@ TEST_P(PruneCliTest, BytesDoNotDependOnThreadsOrCache) {
       EXPECT_EQ(bytes, first) << threads << " " << ram;
     }
   }
+}
+
+// One layer loses nothing, the others so much more; zeros and missing channels are the same model.
+TEST_P(PruneCliTest, LayersCanBeKeptWhole) {
+  const size_t mixers = MixersOfCase(GetParam());
+  const double sparsity = mixers == 2 ? 0.25 : 0.5;
+  const Json dense = RunJsonOf("score", {"--output", dir_.File("scores.safetensors")});
+  const int whole = dense["layers"].back()["layer"];
+  const std::vector<std::string> options = {"--sparsity", std::to_string(sparsity), "--keep-layers",
+                                            std::to_string(whole)};
+  std::vector<std::string> ragged = options, masked = options;
+  ragged.insert(ragged.end(), {"--output", dir_.File("ragged")});
+  masked.insert(masked.end(), {"--output", dir_.File("masked"), "--storage", "masked", "--pool", "layer"});
+  ASSERT_EQ(Run("prune", ragged).exit_code, 0);
+  ASSERT_EQ(Run("prune", masked).exit_code, 0);
+  const Json document = GhostJson(dir_.File("ragged"));
+  EXPECT_EQ(document["storage"], "ragged");
+  EXPECT_EQ(document["pruning"]["keep_layers"], Json::array({whole}));
+  EXPECT_EQ(document["layers"], GhostJson(dir_.File("masked"))["layers"]);
+  size_t kept = 0, all = 0;
+  for (const Json& layer : document["layers"]) {
+    size_t here = 0, channels = 0;
+    for (const Json& group : layer["kept"]) here += group.size();
+    for (const Json& group : layer["scores"]) channels += group.size();
+    EXPECT_EQ(here == channels, layer["layer"] == whole);
+    kept += here;
+    all += channels;
+  }
+  EXPECT_NEAR(static_cast<double>(kept), (1.0 - sparsity) * static_cast<double>(all),
+              static_cast<double>(mixers));
+  EXPECT_LE(MaxAbsDifference(LogitsOf(dir_.File("ragged")), LogitsOf(dir_.File("masked"))), limits_.logits);
 }
 
 INSTANTIATE_TEST_SUITE_P(Cases, PruneCliTest, testing::ValuesIn(AllGoldenCases()),
@@ -352,6 +387,26 @@ TEST(PruneCli, AMaskFileIsObeyed) {
   const RunResult other = RunGhost({"prune", "tests/golden/m2_g1_n16_tied", "--mask-file",
                                     dir.File("a/ghost.json"), "--output", dir.File("c"), "--quiet"});
   EXPECT_EQ(other.exit_code, 65) << other.err;
+}
+
+TEST(PruneCli, LayersToKeepMustMakeSense) {
+  const std::string model = "tests/golden/nh_mlp_g2_n16";  // mixers in layers 0, 2 and 5
+  const TempDir dir;
+  const auto refuse = [&](std::vector<std::string> more, const char* mentions) {
+    std::vector<std::string> arguments = {
+        "prune", model, "--input", model + "/expected.safetensors", "--output", dir.File("out"), "--quiet"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const RunResult run = RunGhost(arguments);
+    EXPECT_EQ(run.exit_code, 64) << run.err;
+    EXPECT_THAT(run.err, HasSubstr(mentions));
+    EXPECT_FALSE(std::filesystem::exists(dir.File("out")));
+  };
+  refuse({"--keep-layers", "1"}, "layer 1");
+  refuse({"--keep-layers", "0,"}, "keep-layers");
+  refuse({"--keep-layers", "2,0"}, "ascending");
+  refuse({"--keep-layers", "0,2"}, "0.333");
+  refuse({"--keep-layers", "0", "--storage", "uniform"}, "layers differ");
+  refuse({"--keep-layers", "0", "--method", "sparsegpt"}, "keep-layers");
 }
 
 TEST(PruneCli, ExistingOutputIsKeptWithoutForce) {

@@ -53,6 +53,7 @@ OrderedJson DescribeRun(const PruneOptions& o, const Method& method, const Prune
          {"method", o.method},
          {"variant", method.variants.empty() ? OrderedJson(nullptr) : OrderedJson(o.taylor)},
          {"sparsity", o.sparsity},
+         {"keep_layers", plan.whole_layers},
          {"pool", plan.selection.pool == PoolScope::kLayer ? "layer" : "group"},
          {"multiple", plan.selection.multiple},
          {"one_shot", o.one_shot || method.one_shot},
@@ -90,6 +91,7 @@ std::vector<LayerOutcome> CalibratedLayers(const PruneOptions& o, const Method& 
   rule.method = &method;
   rule.variant = method.variants.empty() ? "" : o.taylor;
   rule.selection = plan.selection;
+  rule.sparsities = plan.sparsities;
   rule.one_shot = o.one_shot;
   rule.keep_conv_bias = o.keep_conv_bias;
   rule.seed = o.calibration.seed;

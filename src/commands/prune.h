@@ -25,6 +25,7 @@ struct PruneOptions {
   CalibrationOptions calibration;
   std::string output;
   double sparsity = 0.5;
+  std::string keep_layers;
   std::string method = "ghost";
   std::string taylor = "fisher";
   std::string mask_file;
@@ -45,16 +46,21 @@ struct PruneOptions {
     visit(output, OptionInfo{"output", "directory to make (for a .gguf model also a .gguf file)",
                              Place::kFlag, true});
     visit(sparsity, OptionInfo{"sparsity", "share of the state to drop, 0 to below 1"});
+    visit(keep_layers, OptionInfo{"keep-layers",
+                                  "layers that lose nothing, such as 0,3; the others lose so much more that "
+                                  "--sparsity is the share of the whole state"});
     visit(method, OptionInfo{"method", MethodHelp()});
     visit(taylor, OptionInfo{"taylor", VariantHelp()});
     calibration.ForEach(visit);
     visit(mask_file,
           OptionInfo{"mask-file", "keep what this ghost.json lists (or a file like it); no scoring"});
     visit(storage,
-          OptionInfo{"storage",
-                     "uniform: smaller tensors, one N for the model; masked: zeros, same shapes; padded: "
-                     "groups filled up with zeros to the largest; ragged: groups as they are, only ghost "
-                     "reads that; auto: uniform, but masked for methods that drop no channel"});
+          OptionInfo{
+              "storage",
+              "uniform: smaller tensors, one N for the model; masked: zeros, same shapes; padded: "
+              "groups filled up with zeros to the largest; ragged: groups as they are, only ghost "
+              "reads that; auto: uniform, but ragged with --keep-layers and masked for methods that drop "
+              "no channel"});
     visit(pool,
           OptionInfo{
               "pool",

@@ -5,6 +5,7 @@
 #include <charconv>
 
 #include "base/error.h"
+#include "prune/budget.h"
 
 namespace ghost {
 namespace {
@@ -25,8 +26,27 @@ int ParseRound(const std::string& text) {
   return multiple;
 }
 
+// "0,3": ascending layer numbers.
+std::vector<int> ParseLayers(const std::string& text) {
+  std::vector<int> layers;
+  const char *at = text.data(), *end = text.data() + text.size();
+  while (at != end) {
+    int layer = -1;
+    const auto [next, error] = std::from_chars(at, end, layer);
+    const bool last = next == end;
+    if (error != std::errc() || layer < 0 || (!last && (*next != ',' || next + 1 == end)) ||
+        (!layers.empty() && layer <= layers.back()))
+      BadValue("keep-layers", "ascending layer numbers, such as 0,3", text);
+    layers.push_back(layer);
+    at = last ? end : next + 1;
+  }
+  return layers;
+}
+
 // A method that drops no channel leaves every shape as it is.
 PrunePlan MakeDensePlan(const PruneOptions& o, const Method& method) {
+  if (!o.keep_layers.empty())
+    throw Error(ErrorKind::kUsage, "--keep-layers goes with methods that drop state channels");
   if ((o.storage != "auto" && o.storage != NameOf(Storage::kMasked)) || o.round != "none" ||
       o.keep_conv_bias) {
     throw Error(ErrorKind::kUsage,
@@ -63,7 +83,17 @@ PrunePlan MakePlan(const PruneOptions& o, const Method& method, const ModelConfi
   if (!method.drops_channels) return MakeDensePlan(o, method);
   PrunePlan plan;
   plan.storage.keep_conv_bias = o.keep_conv_bias;
-  if (o.storage != "auto") plan.storage.storage = StorageFromName(o.storage);
+  plan.whole_layers = ParseLayers(o.keep_layers);
+  if (!plan.whole_layers.empty()) plan.sparsities = SpreadSparsity(config, o.sparsity, plan.whole_layers);
+  if (o.storage != "auto") {
+    plan.storage.storage = StorageFromName(o.storage);
+  } else if (!plan.whole_layers.empty()) {
+    plan.storage.storage = Storage::kRagged;
+  }
+  if (!plan.whole_layers.empty() && plan.storage.storage == Storage::kUniform) {
+    throw Error(ErrorKind::kUsage, "with --keep-layers layers differ, which no config can express",
+                {.hint = "leave out --storage (ragged, for ghost alone), or use --storage masked"});
+  }
   if (o.keep_conv_bias && plan.storage.storage != Storage::kMasked) {
     throw Error(ErrorKind::kUsage, "--keep-conv-bias needs --storage masked",
                 {.hint = "a channel whose bias stays is still alive and cannot be removed"});

@@ -52,6 +52,7 @@ LayerOutcome SequentialPruner::Step() {
                    .ordinal = next_mixer(),
                    .samples = stream_.num_samples(),
                    .seed = rule_.seed};
+  if (!rule_.sparsities.empty()) in.selection.sparsity = rule_.sparsities.at(static_cast<size_t>(in.ordinal));
   std::unique_ptr<LayerStatistic> statistic;
   if (rule_.method->make_statistic) {
     statistic = rule_.method->make_statistic(in.mixer.dims);

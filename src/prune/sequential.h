@@ -17,9 +17,10 @@ struct PruneRule {
   const Method* method = nullptr;
   std::string variant;  // one of the method's; empty: its first
   SelectionRule selection;
-  bool one_shot = false;        // scores of all layers from the dense model, the control for Algorithm 1
-  bool keep_conv_bias = false;  // paper-literal: dropped channels keep their convolution bias
-  uint64_t seed = 42;           // of methods that depend on one
+  std::vector<double> sparsities;  // per mixer, instead of the selection's; empty: one for all
+  bool one_shot = false;           // scores of all layers from the dense model, the control for Algorithm 1
+  bool keep_conv_bias = false;     // paper-literal: dropped channels keep their convolution bias
+  uint64_t seed = 42;              // of methods that depend on one
   int64_t max_cache_bytes = CalibrationStream::kDefaultCacheBytes;
 };
 
