@@ -49,9 +49,9 @@ void ReadGgufRope(const GgufFile& file, const std::string& architecture, Attenti
 
 float GgufFactor(const GgufFile& file, const std::string& key, float fallback) {
   const auto factor = static_cast<float>(GgufFloat(file, key, fallback));
-  if (!std::isfinite(factor) || factor == 0.0f)
-    ThrowInconsistentConfig(file.path, key, "a finite number other than 0", fmt::format("{}", factor));
-  return factor;
+  if (!std::isfinite(factor))
+    ThrowInconsistentConfig(file.path, key, "a finite number", fmt::format("{}", factor));
+  return factor == 0.0f ? fallback : factor;
 }
 
 HybridModel ReadGgufHybrid(const GgufFile& file, const std::string& architecture) {

@@ -23,7 +23,7 @@ bool GgufLayerHas(const GgufFile& file, const HybridModel& model, LayerKind kind
 // Positions of attention: base and rotated width.
 void ReadGgufRope(const GgufFile& file, const std::string& architecture, AttentionDims& attention);
 
-// A factor other than 0 under an optional key.
+// A factor under an optional key; 0 says the same as no key, as in llama.cpp.
 float GgufFactor(const GgufFile& file, const std::string& key, float fallback);
 
 // The keys of what ReadGgufHybrid reads. With `kv_per_layer`, head_count_kv is a list with 0 for layers

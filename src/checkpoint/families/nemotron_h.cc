@@ -323,9 +323,7 @@ RouterDims ReadGgufRouter(const GgufFile& file, const std::string& arch) {
     r.num_chosen_groups = static_cast<int>(GgufSize(file, arch + ".expert_group_used_count", r.num_groups));
   }
   r.normalize = GgufBool(file, arch + ".expert_weights_norm", false);
-  // Both 0 and 1 mean: none.
-  const double scaling = GgufFloat(file, arch + ".expert_weights_scale", 0.0);
-  if (scaling != 0.0) r.scaling = GgufFactor(file, arch + ".expert_weights_scale", 1.0f);
+  r.scaling = GgufFactor(file, arch + ".expert_weights_scale", 1.0f);
   CheckRouterGroups(r, file.path);
   return r;
 }
