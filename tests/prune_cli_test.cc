@@ -158,6 +158,25 @@ TEST_P(PruneCliTest, LayersCanBeKeptWhole) {
   EXPECT_LE(MaxAbsDifference(LogitsOf(dir_.File("ragged")), LogitsOf(dir_.File("masked"))), limits_.logits);
 }
 
+// Measured budgets: the same total, the same bytes for every number of threads and after an interruption.
+TEST_P(PruneCliTest, LayersCanShareABudget) {
+  const auto prune = [&](const std::string& out, std::vector<std::string> more) {
+    more.insert(more.end(), {"--budget", "layers", "--output", dir_.File(out)});
+    return Run("prune", more).exit_code;
+  };
+  ASSERT_EQ(prune("ragged", {"--threads", "1"}), 0);
+  ASSERT_EQ(prune("again", {"--threads", "3", "--stop-after", "1"}), 75);
+  ASSERT_EQ(prune("again", {"--threads", "3", "--resume"}), 0);
+  ASSERT_EQ(prune("masked", {"--storage", "masked", "--pool", "layer"}), 0);
+  EXPECT_EQ(ReadFile(dir_.File("ragged") + "/model.safetensors"),
+            ReadFile(dir_.File("again") + "/model.safetensors"));
+  const Json document = GhostJson(dir_.File("ragged"));
+  EXPECT_EQ(document["pruning"]["budget"], "layers");
+  EXPECT_EQ(document["layers"], GhostJson(dir_.File("masked"))["layers"]);
+  EXPECT_LE(document["state_bytes_after"].get<int64_t>(), document["state_bytes_before"].get<int64_t>() / 2);
+  EXPECT_LE(MaxAbsDifference(LogitsOf(dir_.File("ragged")), LogitsOf(dir_.File("masked"))), limits_.logits);
+}
+
 INSTANTIATE_TEST_SUITE_P(Cases, PruneCliTest, testing::ValuesIn(AllGoldenCases()),
                          [](const auto& test) { return test.param; });
 
@@ -407,6 +426,8 @@ TEST(PruneCli, LayersToKeepMustMakeSense) {
   refuse({"--keep-layers", "0,2"}, "0.333");
   refuse({"--keep-layers", "0", "--storage", "uniform"}, "layers differ");
   refuse({"--keep-layers", "0", "--method", "sparsegpt"}, "keep-layers");
+  refuse({"--budget", "half"}, "uniform or layers");
+  refuse({"--budget", "layers", "--storage", "uniform"}, "layers differ");
 }
 
 TEST(PruneCli, ExistingOutputIsKeptWithoutForce) {

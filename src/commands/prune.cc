@@ -13,6 +13,7 @@
 #include "commands/prune_plan.h"
 #include "commands/require_samples.h"
 #include "model/cost.h"
+#include "prune/budget.h"
 #include "prune/mask_file.h"
 #include "prune/prune_layers.h"
 #include "prune/write/model_card.h"
@@ -53,6 +54,7 @@ OrderedJson DescribeRun(const PruneOptions& o, const Method& method, const Prune
          {"method", o.method},
          {"variant", method.variants.empty() ? OrderedJson(nullptr) : OrderedJson(o.taylor)},
          {"sparsity", o.sparsity},
+         {"budget", o.budget},
          {"keep_layers", plan.whole_layers},
          {"pool", plan.selection.pool == PoolScope::kLayer ? "layer" : "group"},
          {"multiple", plan.selection.multiple},
@@ -83,6 +85,13 @@ Journal::Progress LoadJournal(Journal& journal, const SequentialPruner& pruner, 
   }
 }
 
+// The share that each mixer loses.
+std::vector<double> MeasureBudget(const PrunePlan& plan, const Model& model, const CalibrationData& data) {
+  Progress progress("budget", "layers");
+  return AllocateSparsity(model, data.samples, plan.selection, plan.whole_layers,
+                          [&](int done, int total) { progress.Update(done, total); });
+}
+
 // Scores, decides and passes every layer, with the journal, if any, written behind each.
 std::vector<LayerOutcome> CalibratedLayers(const PruneOptions& o, const Method& method, const PrunePlan& plan,
                                            const Model& model, const CalibrationData& data,
@@ -91,7 +100,7 @@ std::vector<LayerOutcome> CalibratedLayers(const PruneOptions& o, const Method& 
   rule.method = &method;
   rule.variant = method.variants.empty() ? "" : o.taylor;
   rule.selection = plan.selection;
-  rule.sparsities = plan.sparsities;
+  rule.sparsities = plan.allocates ? MeasureBudget(plan, model, data) : plan.sparsities;
   rule.one_shot = o.one_shot;
   rule.keep_conv_bias = o.keep_conv_bias;
   rule.seed = o.calibration.seed;
@@ -221,9 +230,9 @@ PruneResult Prune(const PruneOptions& options) {
   CheckOutput(loaded.checkpoint, options.output, options.force);
   const bool given = !options.mask_file.empty();
   CalibrationData data;
-  if (!given && method.needs_calibration()) {
+  if (!given && (method.needs_calibration() || plan.allocates)) {
     data = LoadCalibration(options.calibration, loaded);
-    RequireSamples(data, method.name);
+    RequireSamples(data, method.needs_calibration() ? method.name : "--budget layers");
   }
   PruneResult result{.options = options, .mixers = config.mixers, .storage = plan.storage.storage};
   result.run.schema = "ghost.prune/1";

@@ -25,6 +25,7 @@ struct PruneOptions {
   CalibrationOptions calibration;
   std::string output;
   double sparsity = 0.5;
+  std::string budget = "uniform";
   std::string keep_layers;
   std::string method = "ghost";
   std::string taylor = "fisher";
@@ -46,6 +47,11 @@ struct PruneOptions {
     visit(output, OptionInfo{"output", "directory to make (for a .gguf model also a .gguf file)",
                              Place::kFlag, true});
     visit(sparsity, OptionInfo{"sparsity", "share of the state to drop, 0 to below 1"});
+    visit(
+        budget,
+        OptionInfo{"budget",
+                   "uniform: every layer loses the same share; layers: measure on the calibration what each "
+                   "layer's output loses, and take more where it is less"});
     visit(keep_layers, OptionInfo{"keep-layers",
                                   "layers that lose nothing, such as 0,3; the others lose so much more that "
                                   "--sparsity is the share of the whole state"});
@@ -59,7 +65,7 @@ struct PruneOptions {
               "storage",
               "uniform: smaller tensors, one N for the model; masked: zeros, same shapes; padded: "
               "groups filled up with zeros to the largest; ragged: groups as they are, only ghost "
-              "reads that; auto: uniform, but ragged with --keep-layers and masked for methods that drop "
+              "reads that; auto: uniform, but ragged where layers differ and masked for methods that drop "
               "no channel"});
     visit(pool,
           OptionInfo{

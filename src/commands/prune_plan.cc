@@ -43,10 +43,15 @@ std::vector<int> ParseLayers(const std::string& text) {
   return layers;
 }
 
+bool ParseBudget(const std::string& text) {
+  if (text != "uniform" && text != "layers") BadValue("budget", "uniform or layers", text);
+  return text == "layers";
+}
+
 // A method that drops no channel leaves every shape as it is.
 PrunePlan MakeDensePlan(const PruneOptions& o, const Method& method) {
-  if (!o.keep_layers.empty())
-    throw Error(ErrorKind::kUsage, "--keep-layers goes with methods that drop state channels");
+  if (!o.keep_layers.empty() || ParseBudget(o.budget))
+    throw Error(ErrorKind::kUsage, "--keep-layers and --budget go with methods that drop state channels");
   if ((o.storage != "auto" && o.storage != NameOf(Storage::kMasked)) || o.round != "none" ||
       o.keep_conv_bias) {
     throw Error(ErrorKind::kUsage,
@@ -84,14 +89,17 @@ PrunePlan MakePlan(const PruneOptions& o, const Method& method, const ModelConfi
   PrunePlan plan;
   plan.storage.keep_conv_bias = o.keep_conv_bias;
   plan.whole_layers = ParseLayers(o.keep_layers);
+  plan.allocates = ParseBudget(o.budget);
   if (!plan.whole_layers.empty()) plan.sparsities = SpreadSparsity(config, o.sparsity, plan.whole_layers);
+  const bool unequal = plan.allocates || !plan.whole_layers.empty();
   if (o.storage != "auto") {
     plan.storage.storage = StorageFromName(o.storage);
-  } else if (!plan.whole_layers.empty()) {
+  } else if (unequal) {
     plan.storage.storage = Storage::kRagged;
   }
-  if (!plan.whole_layers.empty() && plan.storage.storage == Storage::kUniform) {
-    throw Error(ErrorKind::kUsage, "with --keep-layers layers differ, which no config can express",
+  if (unequal && plan.storage.storage == Storage::kUniform) {
+    throw Error(ErrorKind::kUsage,
+                "with --keep-layers or --budget layers layers differ, which no config can express",
                 {.hint = "leave out --storage (ragged, for ghost alone), or use --storage masked"});
   }
   if (o.keep_conv_bias && plan.storage.storage != Storage::kMasked) {

@@ -1,9 +1,14 @@
 // How much of its state each mixer loses when not all lose the same share.
 #pragma once
 
+#include <cstdint>
+#include <functional>
+#include <span>
 #include <vector>
 
 #include "model/config.h"
+#include "prune/mask.h"
+#include "prune/method.h"
 
 namespace ghost {
 
@@ -12,5 +17,23 @@ namespace ghost {
 // and if the others would have to lose everything.
 std::vector<double> SpreadSparsity(const ModelConfig& config, double sparsity,
                                    const std::vector<int>& whole_layers);
+
+// What keeping r units of a mixer's channels costs, and what a unit is.
+struct BudgetCurve {
+  std::vector<double> errors;  // (units + 1): errors[r] with r units kept; the last is 0
+  int64_t unit_floats = 1;     // state floats of a unit
+};
+
+// Units kept per curve, at least one each and at most `floats` in all if that can be: again and again the
+// jump with the largest fall of the error per float, the first curve first among equals.
+std::vector<int> AllocateUnits(std::span<const BudgetCurve> curves, int64_t floats);
+
+// A share to drop per mixer, such that the model loses `selection.sparsity` of its state floats where the
+// layers' outputs change least: each mixer's error is the mean square of what its output loses without its
+// weakest channels (statistics/output_gram.h), over that of the residual stream behind it, measured in one
+// pass over the dense model. Mixers in `whole_layers` lose nothing. `progress` hears of finished mixers.
+std::vector<double> AllocateSparsity(const Model& model, const Samples& samples,
+                                     const SelectionRule& selection, const std::vector<int>& whole_layers,
+                                     const std::function<void(int, int)>& progress = nullptr);
 
 }  // namespace ghost
