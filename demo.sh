@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# A demonstration in three minutes: drops half of the state of the small trained model in models/tiny with three methods,
-# and shows the loss of quality and the gain in speed.
+# A demonstration in three minutes: drops half of the state of the small trained model in models/tiny in four ways, and
+# shows the loss of quality and the gain in speed.
 # Usage: ./demo.sh [FILE]   FILE: your own English text to calibrate and measure on (100 kB or more)
 set -euo pipefail
 [ $# -eq 0 ] || set -- "$(realpath -m -- "$1")"  # before cd
+[ $# -eq 0 ] || [ -r "$1" ] || { echo "cannot read $1" >&2; exit 66; }
 cd "$(dirname "$0")"
 export LC_ALL=C.UTF-8  # decimal points
 tools/setup.sh
@@ -25,7 +26,6 @@ split_text() { # SEPARATOR FILE...
     '{ print > (NR % 10 == 0 ? held : rest) }' "$@"
 }
 if [ $# -gt 0 ]; then
-  [ -r "$1" ] || { echo "cannot read $1" >&2; exit 66; }
   split_text '\n\n+' "$1"
   text=$1
 else
@@ -41,19 +41,26 @@ fi
 say "1. The model: ghost inspect tiny"
 "$ghost" inspect tiny
 
-say "2. Drop half of the state channels of every layer, calibrated on $text"
-methods=(ghost random magnitude)
-for method in "${methods[@]}"; do
-  echo "ghost prune tiny --sparsity 0.5 --method $method --calibration $out/calibration.txt --output $out/$method"
-  "$ghost" prune tiny --sparsity 0.5 --method "$method" --calibration "$out/calibration.txt" --join file \
-    --samples 64 --length 512 --output "$out/$method" --force --quiet >/dev/null 2>"$out/notes.txt" ||
-    { cat "$out/notes.txt" >&2; exit 1; }
-done
-cat "$out/notes.txt"  # which other runtimes accept the new size; the same for all three
+say "2. Drop half of the state, calibrated on $text"
+# prune NAME OPTIONS...: prints the command that it runs.
+prune() {
+  local name=$1
+  shift
+  local command=("$ghost" prune tiny --sparsity 0.5 "$@" --samples 64 --length 512 --output "$out/$name" --force --quiet)
+  echo "${command[*]}"
+  "${command[@]}" >/dev/null 2>"$out/notes.txt" || { cat "$out/notes.txt" >&2; exit 1; }
+  cat "$out/notes.txt"  # which other runtimes accept the result
+}
+calibration=(--calibration "$out/calibration.txt" --join file)
+echo "Layers share a budget; the calibration also has recall documents (not those measured below):"
+prune budget --budget layers "${calibration[@]}" --calibration task:recall
+echo "Every layer loses half, by three methods:"
+for method in ghost random magnitude; do prune "$method" --method "$method" "${calibration[@]}"; done
+models=(budget ghost random magnitude)
 
 prompt="The old man looked at the sea and"
 say "3. The same prompt before and after: ghost generate MODEL --prompt \"$prompt\""
-for model in tiny "$out/ghost"; do
+for model in tiny "$out/budget"; do
   printf '[%s]\n' "$model"
   "$ghost" generate "$model" --prompt "$prompt" --max-tokens 60 --temperature 0.7 --top-p 0.9 --seed 6 --quiet 2>/dev/null
   echo
@@ -61,10 +68,10 @@ done
 
 say "4. Loss and gain"
 echo "(perplexity on the held-out tenth of $text; recall: share of names, numbers and lists remembered in"
-echo " generated documents; tokens/s: 32 sequences at once, all four models measured alternately)"
+echo " generated documents; N: mean over the layers; tokens/s: 32 sequences at once, all models measured alternately)"
 results=$out/results
 mkdir -p "$results"
-"$ghost" bench tiny "${methods[@]/#/--compare=$out/}" --batch 32 --prefill 0 --decode 32 --repeats 15 --quiet \
+"$ghost" bench tiny "${models[@]/#/--compare=$out/}" --batch 32 --prefill 0 --decode 32 --repeats 15 --quiet \
   --output "$results/bench.json" >/dev/null
 row() { # NAME MODEL PLACE-IN-BENCH
   "$ghost" inspect "$2" --json >"$results/inspect.tmp"
@@ -73,7 +80,7 @@ row() { # NAME MODEL PLACE-IN-BENCH
   local cells
   cells=$(jq -rs --argjson place "$3" '
     .[0] as $inspect | .[1].results as $eval | [.[2].rows[].tokens_per_second] as $speed
-    | $inspect.layers[0].state_sizes[0], $inspect.state_bytes_per_sequence, $eval[0].perplexity,
+    | ([$inspect.layers[].state_sizes[]] | add / length | round), $inspect.state_bytes_per_sequence, $eval[0].perplexity,
       $eval[1].accuracy * 100, $speed[$place], $speed[$place] / $speed[0]' \
     "$results/inspect.tmp" "$results/$1.json" "$results/bench.json")
   # shellcheck disable=SC2086  # six words
@@ -81,8 +88,9 @@ row() { # NAME MODEL PLACE-IN-BENCH
 }
 printf '\n%-12s %5s %16s %12s %10s %12s %8s\n' method N "bytes/sequence" perplexity recall "tokens/s" gain
 row unpruned tiny 0
-for i in "${!methods[@]}"; do row "${methods[i]}" "$out/${methods[i]}" $((i + 1)); done
+for i in "${!models[@]}"; do row "${models[i]}" "$out/${models[i]}" $((i + 1)); done
 rm "$results/inspect.tmp"
 echo
-"$ghost" report "$out" --title "Half of the state of tiny, dropped in three ways" --output "$out/report.html"
-echo "The smaller models are in $out: ordinary checkpoints that Hugging Face transformers loads."
+"$ghost" report "$out" --title "Half of the state of tiny, dropped in four ways" --output "$out/report.html"
+echo "The smaller models are in $out. Hugging Face transformers loads $out/ghost, random and magnitude; only ghost reads"
+echo "$out/budget, whose layers have different sizes."
