@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numeric>
 
 #include "base/error.h"
 #include "prune/calibration_stream.h"
@@ -16,8 +15,9 @@ bool IsWhole(const MixerDims& dims, const std::vector<int>& whole_layers) {
   return std::ranges::count(whole_layers, dims.layer) > 0;
 }
 
-// A step costs as much as R N^2 multiply-adds, so that thousands of them cost half a forward pass whatever
-// the calibration's size. Odd, because documents of lists repeat every 4 tokens.
+// A sampled step costs R N^2 multiply-adds, about as much as its layer's forward pass over a few tokens, so a
+// large calibration is not sampled more often than a small one. Odd, because lists of recall documents repeat
+// every 4 tokens.
 int64_t SampleStride(const Samples& samples) {
   constexpr int64_t kSteps = 2500, kSmallest = 13;
   int64_t tokens = 0;
@@ -156,7 +156,7 @@ std::vector<double> AllocateSparsity(const Model& model, const Samples& samples,
   while (!stream.done()) {
     const MixerDims& dims = stream.next_mixer().dims;
     const auto ordinal = static_cast<size_t>(stream.next_ordinal());
-    const bool shrinks = !IsWhole(dims, whole_layers);
+    const bool shrinks = !IsWhole(dims, whole_layers) && dims.state_channels() > 0;
     OutputGram gram(dims, stride);
     if (shrinks) stream.Observe(gram);
     stream.Advance(nullptr);

@@ -82,6 +82,10 @@ TEST(AllocateSparsity, LosesTheShareThatWasAskedFor) {
   }
   const std::vector<double> kept = AllocateSparsity(model, samples, {.sparsity = 0.3}, {2});
   EXPECT_EQ(kept[1], 0.0);  // layer 2 is the second mixer
+  ModelConfig empty = EveryPartConfig();
+  empty.mixers[0].SetGroups({0, 0, 0});  // as in a ragged file that lost everything there
+  EXPECT_EQ(AllocateSparsity(MakeRandomModel(empty, DType::kF32, 5), samples, {.sparsity = 0.5}, {}).size(),
+            3u);
 }
 
 }  // namespace
