@@ -4,11 +4,11 @@
 #include <xxhash.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <utility>
 
 #include "base/error.h"
+#include "commands/number_list.h"
 #include "commands/token_input.h"
 #include "eval/task.h"
 #include "text/corpus/calibration.h"
@@ -82,20 +82,10 @@ LoadedText LoadText(const std::string& source, const CalibrationOptions& options
 
 // One positive number per source.
 std::vector<double> ParseWeights(const std::string& text, size_t sources) {
-  std::vector<double> weights;
   if (text.empty()) return std::vector<double>(sources, 1.0);
-  const char *at = text.data(), *end = text.data() + text.size();
-  bool good = true;
-  while (good && at != end) {
-    double weight = 0.0;
-    const auto [next, error] = std::from_chars(at, end, weight);
-    const bool last = next == end;
-    good = error == std::errc() && weight > 0.0 && std::isfinite(weight) &&
-           (last || (*next == ',' && next + 1 != end));
-    weights.push_back(weight);
-    at = last ? end : next + 1;
-  }
-  if (good && weights.size() == sources) return weights;
+  const auto weights = ParseNumbers<double>(text);
+  const auto good = [](double weight) { return weight > 0.0 && std::isfinite(weight); };
+  if (weights && weights->size() == sources && std::ranges::all_of(*weights, good)) return *weights;
   throw Error(ErrorKind::kUsage, "bad value of --weights",
               {.expected = fmt::format("{} positive numbers, such as 2,1", sources), .actual = text});
 }

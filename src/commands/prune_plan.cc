@@ -2,9 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
+#include <functional>
 
 #include "base/error.h"
+#include "commands/number_list.h"
 #include "prune/budget.h"
 
 namespace ghost {
@@ -28,19 +31,12 @@ int ParseRound(const std::string& text) {
 
 // "0,3": ascending layer numbers.
 std::vector<int> ParseLayers(const std::string& text) {
-  std::vector<int> layers;
-  const char *at = text.data(), *end = text.data() + text.size();
-  while (at != end) {
-    int layer = -1;
-    const auto [next, error] = std::from_chars(at, end, layer);
-    const bool last = next == end;
-    if (error != std::errc() || layer < 0 || (!last && (*next != ',' || next + 1 == end)) ||
-        (!layers.empty() && layer <= layers.back()))
-      BadValue("keep-layers", "ascending layer numbers, such as 0,3", text);
-    layers.push_back(layer);
-    at = last ? end : next + 1;
-  }
-  return layers;
+  const auto layers = ParseNumbers<int>(text);
+  const bool ascending =
+      layers && std::ranges::adjacent_find(*layers, std::greater_equal<>()) == layers->end();
+  if (!ascending || (!layers->empty() && layers->front() < 0))
+    BadValue("keep-layers", "ascending layer numbers, such as 0,3", text);
+  return *layers;
 }
 
 bool ParseBudget(const std::string& text) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/threads.h"
+#include "kernels/same_shape.h"
 #include "kernels/simd/row_backward_simd.h"
 #include "kernels/simd/scratch.h"
 
@@ -20,8 +21,6 @@ void ForEachRow(int64_t T, int64_t work, const Body& body) {
               },
               work);
 }
-
-bool SameShape(ConstView a, ConstView b) { return a.rows == b.rows && a.cols == b.cols; }
 
 constexpr int64_t kRowsPerPiece = 64;
 constexpr int kPartsSlot = 2;  // on the calling thread

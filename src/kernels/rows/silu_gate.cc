@@ -2,13 +2,12 @@
 
 #include "base/threads.h"
 #include "kernels/rows/silu_gate_simd.h"
+#include "kernels/same_shape.h"
 
 namespace ghost {
 namespace {
 
 constexpr int64_t kWorkPerValue = 16;  // vector operations in place of one multiplication
-
-bool SameShape(ConstView a, ConstView b) { return a.rows == b.rows && a.cols == b.cols; }
 
 }  // namespace
 

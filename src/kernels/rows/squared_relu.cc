@@ -2,13 +2,9 @@
 
 #include "base/threads.h"
 #include "kernels/rows/squared_relu_simd.h"
+#include "kernels/same_shape.h"
 
 namespace ghost {
-namespace {
-
-bool SameShape(ConstView a, ConstView b) { return a.rows == b.rows && a.cols == b.cols; }
-
-}  // namespace
 
 void SquaredRelu(ConstView in, View out) {
   GHOST_CHECK(SameShape(in, out));

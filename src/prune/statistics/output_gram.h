@@ -28,8 +28,7 @@ class OutputGram final : public LayerStatistic {
   int64_t steps() const { return steps_; }
 
  private:
-  // The step that all sequences have reached: rows `place`, `place` + 1, ... of gates_ and `row` of the
-  // chunk.
+  // Adds the step at `row` of the chunk, to which `sequence` has advanced its state; weights: (R), w_t above.
   void AddStep(const MixerChunk& chunk, int64_t sequence, int64_t row, const float* weights);
 
   int64_t stride_;
