@@ -72,22 +72,28 @@ class Scanner {
   size_t at_;
 };
 
-struct Range {
-  size_t begin, end;
+struct Field {
+  size_t previous_end;  // of the value before it; the first field has none: 0
+  size_t key;           // where its name begins
+  size_t begin, end;    // its value
 };
 
-// The range of the value of `key` in the object that opens at `at`.
-std::optional<Range> FindValue(std::string_view text, size_t at, std::string_view key) {
+// The field `key` of the object that opens at `at`.
+std::optional<Field> FindField(std::string_view text, size_t at, std::string_view key) {
   Scanner scan(text, at);
   scan.Expect('{');
   if (scan.Peek() == '}') return std::nullopt;
+  size_t previous_end = 0;
   do {
+    scan.Peek();
+    const size_t name_begin = scan.position();
     const std::string name = scan.TakeString();
     scan.Expect(':');
     scan.Peek();
     const size_t begin = scan.position();
     scan.SkipValue();
-    if (name == key) return Range{begin, scan.position()};
+    if (name == key) return Field{previous_end, name_begin, begin, scan.position()};
+    previous_end = scan.position();
   } while (scan.TakeIf(','));
   return std::nullopt;
 }
@@ -100,9 +106,9 @@ std::optional<size_t> FindObject(std::string_view text, std::span<const std::str
   start.Peek();
   size_t at = start.position();
   for (const std::string_view name : path.first(path.size() - 1)) {
-    const auto range = text[at] == '{' ? FindValue(text, at, name) : std::nullopt;
-    if (!range) return std::nullopt;
-    at = range->begin;
+    const auto field = text[at] == '{' ? FindField(text, at, name) : std::nullopt;
+    if (!field) return std::nullopt;
+    at = field->begin;
   }
   if (text[at] != '{') {
     throw Error(ErrorKind::kCorrupt, "not a JSON object",
@@ -119,8 +125,8 @@ std::string SetJsonField(std::string_view text, std::span<const std::string_view
   const auto object = FindObject(text, path, file);
   if (!object) throw Error(ErrorKind::kCorrupt, "JSON object is missing", {.file = file});
   std::string out(text);
-  if (const auto range = FindValue(text, *object, path.back())) {
-    return out.replace(range->begin, range->end - range->begin, value);
+  if (const auto field = FindField(text, *object, path.back())) {
+    return out.replace(field->begin, field->end - field->begin, value);
   }
   // The new field comes first, after the same white space as the previous first field.
   Scanner scan(text, *object + 1);
@@ -131,10 +137,27 @@ std::string SetJsonField(std::string_view text, std::span<const std::string_view
   return out.insert(*object + 1, field);
 }
 
+std::string RemoveJsonField(std::string_view text, std::span<const std::string_view> path,
+                            const std::string& file) {
+  (void)ParseJson(text, file);
+  std::string out(text);
+  const auto object = FindObject(text, path, file);
+  const auto field = object ? FindField(text, *object, path.back()) : std::nullopt;
+  if (!field) return out;
+  // One comma goes with the field: the one after it, or the one before the last field.
+  Scanner after(text, field->end);
+  if (after.TakeIf(',')) {
+    after.Peek();
+    return out.erase(field->key, after.position() - field->key);
+  }
+  const size_t begin = field->previous_end > 0 ? field->previous_end : field->key;
+  return out.erase(begin, field->end - begin);
+}
+
 bool HasJsonField(std::string_view text, std::span<const std::string_view> path, const std::string& file) {
   (void)ParseJson(text, file);
   const auto object = FindObject(text, path, file);
-  return object && FindValue(text, *object, path.back());
+  return object && FindField(text, *object, path.back());
 }
 
 }  // namespace ghost

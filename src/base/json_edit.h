@@ -14,6 +14,11 @@ namespace ghost {
 std::string SetJsonField(std::string_view text, std::span<const std::string_view> path,
                          std::string_view value, const std::string& file);
 
+// Removes the field with its name and one comma; a text without it stays as it is. Undoes SetJsonField where
+// that added the field.
+std::string RemoveJsonField(std::string_view text, std::span<const std::string_view> path,
+                            const std::string& file);
+
 // True if the field exists.
 bool HasJsonField(std::string_view text, std::span<const std::string_view> path, const std::string& file);
 

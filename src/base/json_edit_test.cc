@@ -28,6 +28,24 @@ TEST(JsonEdit, AddsAFieldInTheStyleOfTheOthers) {
   EXPECT_EQ(Set("{\"a\": 2}", "n", "1"), "{\"n\": 1, \"a\": 2}");
 }
 
+TEST(JsonEdit, RemovesOneFieldAndNothingElse) {
+  const auto remove = [](std::string_view text, std::string_view key) {
+    const std::array path = {key};
+    return RemoveJsonField(text, path, "f");
+  };
+  EXPECT_EQ(remove("{\n  \"n\": [1, {\"a\": 2}],\n  \"a\": Infinity\n}\n", "n"), "{\n  \"a\": Infinity\n}\n");
+  EXPECT_EQ(remove("{\"a\" : 1 , \"n\" : \",\" , \"b\": 2}", "n"), "{\"a\" : 1 , \"b\": 2}");
+  EXPECT_EQ(remove("{\n  \"a\": 1,\n  \"n\": 2\n}", "n"), "{\n  \"a\": 1\n}");
+  EXPECT_EQ(remove("{\"n\": 1}", "n"), "{}");
+  EXPECT_EQ(remove("{\"a\": {\"n\": 1}}", "n"), "{\"a\": {\"n\": 1}}");
+  for (const std::string text : {"{}", "{\n}", "{\"a\": 2}", "{\n    \"a\": 2\n}", "{ \"a\":2}"})
+    EXPECT_EQ(remove(Set(text, "n", "[3]"), "n"), text);
+  const std::array<std::string_view, 2> path = {"ssm_cfg", "d_state"};
+  EXPECT_EQ(RemoveJsonField("{\"ssm_cfg\": {\"d_state\": 1}}", path, "f"), "{\"ssm_cfg\": {}}");
+  EXPECT_EQ(RemoveJsonField("{\"d_state\": 1}", path, "f"), "{\"d_state\": 1}");
+  EXPECT_THROW(remove("{\"n\": ", "n"), Error);
+}
+
 TEST(JsonEdit, FollowsAPath) {
   const std::array<std::string_view, 2> path = {"ssm_cfg", "d_state"};
   EXPECT_EQ(SetJsonField("{\"d_state\": 1, \"ssm_cfg\": {\"layer\": \"Mamba2\"}}", path, "64", "f"),
