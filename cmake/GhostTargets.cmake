@@ -47,6 +47,18 @@ function(ghost_library folder)
   ghost_build_faster(ghost_${folder} ${folder})
 endfunction()
 
+# ghost_embed_text(module.py generated/folder/module.inc): a text file as a string literal to #include. It is made when
+# CMake runs, which happens again when the file changes.
+function(ghost_embed_text input output)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${input})
+  file(READ ${input} text)
+  set(mark GHOST_TEXT)
+  if(text MATCHES "\\)${mark}\"")
+    message(FATAL_ERROR "${input} contains the end of its own literal, )${mark}\"")
+  endif()
+  file(CONFIGURE OUTPUT ${output} CONTENT "R\"@mark@(@text@)@mark@\"\n" @ONLY)
+endfunction()
+
 # ghost_test(error_test SOURCES error_test.cc DEPS ghost_base [LABELS slow])
 # Tests run from the source tree's root, so that fixtures have stable relative names. They may include shared
 # helpers as "tests/support/..."; those with sources of their own come with DEPS ghost_test_support.

@@ -38,6 +38,15 @@ struct ReleasedModel {
   ModelConfig (*make)(std::string_view name);
 };
 
+// A class of ours for the transformers library, which runs it from a file beside the weights.
+struct RemoteCode {
+  std::string_view module;      // the file's name without .py
+  std::string_view class_name;  // a causal language model
+  std::string_view text;        // of the file
+
+  std::string file() const { return std::string(module) + ".py"; }
+};
+
 struct Family {
   std::string_view name;                // model_type of config.json
   std::string_view title;               // for people
@@ -60,6 +69,8 @@ struct Family {
   const GgufForm* gguf;  // null: llama.cpp does not know the family
   bool trainable;        // gradients exist for every tensor
   std::vector<ReleasedModel> (*released)();
+  // For models that transformers_class cannot load, such as groups of different sizes; null: only ghost can.
+  const RemoteCode* remote_code = nullptr;
 };
 
 // By its name; the list is in families/list.h.

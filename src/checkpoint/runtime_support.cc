@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "checkpoint/family.h"
+#include "checkpoint/remote_code.h"
 
 namespace ghost {
 namespace {
@@ -109,6 +110,10 @@ std::vector<RuntimeVerdict> RuntimesFor(const ModelConfig& config) {
   std::vector<RuntimeVerdict> verdicts = {{"ghost", Support::kFast, ""}};
   const int N = UniformStateSize(config);
   if (N < 1) {
+    if (const RemoteCode* code = RemoteCodeFor(config)) {
+      verdicts.push_back({"transformers (trust_remote_code)", Support::kSlow,
+                          code->file() + " is plain PyTorch, without kernels of its own"});
+    }
     verdicts.push_back(
         {"all others", Support::kNo, "layers or groups keep different numbers of state channels"});
     return verdicts;
@@ -140,7 +145,10 @@ std::vector<RuntimeVerdict> RuntimesFor(const ModelConfig& config) {
 std::vector<std::string> AdviseStateSize(const ModelConfig& pruned) {
   const int N = UniformStateSize(pruned);
   if (N < 1) {
-    return {"layers or groups keep different numbers of state channels: only ghost reads such a model"};
+    const char* readers = RemoteCodeFor(pruned)
+                              ? "only ghost, and transformers with trust_remote_code, read such a model"
+                              : "only ghost reads such a model";
+    return {fmt::format("layers or groups keep different numbers of state channels: {}", readers)};
   }
   std::vector<std::string> advice;
   for (const StateRule& rule : kStateRules) {

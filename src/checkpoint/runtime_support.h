@@ -18,7 +18,8 @@ struct RuntimeVerdict {
   std::string reason;  // empty when there is nothing to say
 };
 
-// For every runtime we know. Layers of unequal N (our ragged files) are for ghost alone.
+// For every runtime we know. Layers of unequal N (our ragged files) are for ghost and, where the family has
+// code for it, transformers (remote_code.h).
 std::vector<RuntimeVerdict> RuntimesFor(const ModelConfig& config);
 
 // What other runtimes will make of this N, one sentence per runtime that is not happy with it, each naming

@@ -49,7 +49,22 @@ TEST(RuntimeSupport, AdviceNamesTheNextBetterStateSizes) {
   ModelConfig ragged = ReleasedConfig("mamba2-130m");
   ragged.mixers[3].SetGroups({0, 64});
   ASSERT_EQ(AdviseStateSize(ragged).size(), 1u);
-  EXPECT_NE(AdviseStateSize(ragged)[0].find("only ghost"), std::string::npos);
+  EXPECT_NE(AdviseStateSize(ragged)[0].find("only ghost, and transformers with trust_remote_code"),
+            std::string::npos);
+  ragged.layout = Layout::kStateSpaces;
+  EXPECT_NE(AdviseStateSize(ragged)[0].find("only ghost reads"), std::string::npos);
+}
+
+TEST(RuntimeSupport, UnequalLayersAreForGhostAndForModelsWithCodeOfOurs) {
+  const auto runtimes = [](std::string_view name) {
+    ModelConfig config = ReleasedConfig(name);
+    config.mixers[3].SetGroups(UniformGroups(config.mixers[3].num_groups(), 20));
+    std::string all;
+    for (const RuntimeVerdict& v : RuntimesFor(config)) all += v.runtime + "; ";
+    return all;
+  };
+  EXPECT_EQ(runtimes("mamba2-130m"), "ghost; transformers (trust_remote_code); all others; ");
+  EXPECT_EQ(runtimes("zamba2-1.2b"), "ghost; all others; ");
 }
 
 }  // namespace

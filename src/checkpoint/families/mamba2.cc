@@ -236,6 +236,11 @@ constexpr GgufForm kMamba2Gguf = {.architectures = kMamba2Architectures,
                                   .make_keys = MakeMamba2Keys,
                                   .why_not = nullptr};
 
+constexpr RemoteCode kMamba2RemoteCode = {
+    .module = "modeling_ghost_mamba2", .class_name = "GhostMamba2ForCausalLM", .text =
+#include "checkpoint/modeling_ghost_mamba2.inc"
+};
+
 // All have headdim 64, d_state 128, a convolution of width 4 and expand 2.
 struct Mamba2Shape {
   std::string_view name;
@@ -281,7 +286,8 @@ constinit const Family kMamba2Family = {.name = "mamba2",
                                         .state_size_path = Mamba2StateSizePath,
                                         .gguf = &kMamba2Gguf,
                                         .trainable = true,
-                                        .released = ReleasedMamba2};
+                                        .released = ReleasedMamba2,
+                                        .remote_code = &kMamba2RemoteCode};
 
 ModelConfig MakeMamba2(const MixerDims& mixer, int layers, int vocab_size) {
   ModelConfig config = MakeConfig({.mixer = mixer, .layers = layers}, Layout::kHuggingFace);
