@@ -7,6 +7,7 @@
 
 #include "base/file_name.h"
 #include "checkpoint/family.h"
+#include "checkpoint/remote_code.h"
 #include "checkpoint/runtime_support.h"
 #include "model/cost.h"
 
@@ -66,9 +67,21 @@ std::string WhatIsNew(const ModelCardFacts& f) {
   return names.empty() ? "" : fmt::format("Mixers gain the tensors {}.\n\n", names);
 }
 
+// For storages that no class of a library can load.
+std::string HowToLoadOurOwn(const ModelConfig& config) {
+  const RemoteCode* code = RemoteCodeFor(config);
+  if (!code) return "\nOnly ghost reads this storage.\n";
+  return fmt::format(
+      "\n```python\nfrom transformers import AutoModelForCausalLM, AutoTokenizer\n"
+      "tokenizer = AutoTokenizer.from_pretrained(PATH)\n"
+      "model = AutoModelForCausalLM.from_pretrained(PATH, trust_remote_code=True)\n```\n\n"
+      "The code is `{}` beside the weights: plain PyTorch, nothing else to install.\n",
+      code->file());
+}
+
 std::string HowToLoad(const ModelCardFacts& f) {
   std::string text = f.try_command.empty() ? "" : "    " + f.try_command + "\n";
-  if (f.storage == Storage::kRagged) return text + "\nOnly ghost reads this storage.\n";
+  if (IsOurOwn(f.storage)) return text + HowToLoadOurOwn(f.after);
   switch (f.after.layout) {
     case Layout::kHuggingFace:
       return text + fmt::format(

@@ -51,6 +51,8 @@ TEST(ModelCard, NamesTheClassOfTheFamily) {
   EXPECT_THAT(card, HasSubstr("- zamba2\n"));
   EXPECT_THAT(card, HasSubstr("Zamba2ForCausalLM.from_pretrained"));
   EXPECT_THAT(card, Not(HasSubstr("Mamba2ForCausalLM")));
+  facts.storage = Storage::kRagged;
+  EXPECT_THAT(MakeModelCard(facts), HasSubstr("Only ghost"));
 }
 
 TEST(ModelCard, FollowsLayoutAndStorage) {
@@ -59,7 +61,14 @@ TEST(ModelCard, FollowsLayoutAndStorage) {
   facts.storage = Storage::kRagged;
   facts.after.mixers[3].SetGroups({0, 20});
   EXPECT_THAT(MakeModelCard(facts), HasSubstr("| 128 | 20 to 64 |"));
+  EXPECT_THAT(MakeModelCard(facts), Not(HasSubstr("Only ghost")));
+  EXPECT_THAT(MakeModelCard(facts),
+              HasSubstr("model = AutoModelForCausalLM.from_pretrained(PATH, trust_remote_code=True)\n```\n\n"
+                        "The code is `modeling_ghost_mamba2.py`"));
+  facts.after.layout = Layout::kStateSpaces;
   EXPECT_THAT(MakeModelCard(facts), HasSubstr("Only ghost"));
+  EXPECT_THAT(MakeModelCard(facts), Not(HasSubstr("trust_remote_code")));
+  facts.after.layout = Layout::kHuggingFace;
   facts.storage = Storage::kMasked;
   EXPECT_THAT(MakeModelCard(facts), HasSubstr("set to zero"));
   facts.after.layout = Layout::kGguf;

@@ -62,6 +62,8 @@ Storage StorageFromName(std::string_view name) {
   throw Error(ErrorKind::kUsage, "unknown storage", {.expected = known, .actual = std::string(name)});
 }
 
+bool IsOurOwn(Storage storage) { return storage == Storage::kRagged; }
+
 void CheckUniform(const ModelConfig& pruned) {
   const int N = UniformStateSize(pruned);
   if (N == 0) {

@@ -15,12 +15,16 @@ enum class Storage {
   kUniform,  // removed; every group of every layer keeps the same number, which any config can say
   kMasked,   // zeros in their old places: loads everywhere, saves nothing
   kPadded,   // removed, and every group filled up with zeros to the largest number kept by any
-  kRagged,   // removed; every group as large as what it keeps, which only we read (checkpoint/ragged.h)
+  kRagged,   // removed; every group as large as what it keeps, a form of ours (checkpoint/ragged.h)
 };
 inline constexpr Storage kStorages[] = {Storage::kUniform, Storage::kMasked, Storage::kPadded,
                                         Storage::kRagged};
 std::string_view NameOf(Storage storage);        // "uniform", "masked", "padded", "ragged"
 Storage StorageFromName(std::string_view name);  // Error(kUsage) for other words
+
+// Whether no configuration can say it, so that only ghost and code of ours (checkpoint/remote_code.h) load
+// it.
+bool IsOurOwn(Storage storage);
 
 struct StorageRule {
   Storage storage = Storage::kUniform;

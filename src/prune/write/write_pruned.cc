@@ -11,6 +11,7 @@
 #include "checkpoint/checkpoint_files.h"
 #include "checkpoint/family.h"
 #include "checkpoint/ragged.h"
+#include "checkpoint/remote_code.h"
 #include "io/gguf_writer.h"
 #include "io/safetensors.h"
 #include "prune/write/pruned_tensors.h"
@@ -18,13 +19,20 @@
 namespace ghost {
 namespace {
 
-// The configuration file with another state size and every other byte as it was.
-std::string EditConfig(const Checkpoint& source, const ModelConfig& pruned) {
+// The configuration file with another state size, unless the source's holds or none can say it, and with the
+// keys for `code`, which may be null. Every other byte is as it was.
+std::string EditConfig(const Checkpoint& source, const ModelConfig& pruned, Storage storage,
+                       const RemoteCode* code) {
   const std::string file = source.path + "/" + source.files().config;
-  const std::string text = ReadFile(file);
-  const std::string value = std::to_string(UniformStateSize(pruned));
-  const auto path = FamilyOf(pruned).state_size_path(source.config, text, file);
-  return SetJsonField(text, path, value, file);
+  std::string text = ReadFile(file);
+  const bool same_size = IsOurOwn(storage) || (storage == Storage::kMasked && !source.ragged);
+  if (!same_size) {
+    const std::string value = std::to_string(UniformStateSize(pruned));
+    const auto path = FamilyOf(pruned).state_size_path(source.config, text, file);
+    text = SetJsonField(text, path, value, file);
+  }
+  return code ? AddRemoteCode(text, *code, pruned, /*has_state_maps=*/false, file)
+              : RemoveRemoteCode(text, file);
 }
 
 GgufKeys EditKeys(const GgufFile& source, const ModelConfig& pruned) {
@@ -105,12 +113,11 @@ WrittenFiles WritePruned(const Checkpoint& source, const ModelEdit& edit, const 
     written.weights = "model.gguf";
     SaveGguf(directory.path() + "/model.gguf", EditKeys(*source.gguf, pruned), OrderTensors(source, tensors));
   } else {
-    const bool same_config =
-        rule.storage == Storage::kRagged || (rule.storage == Storage::kMasked && !source.ragged);
     const LayoutFiles files = source.files();
-    const std::string config = std::string("/") + files.config;
-    WriteFileAtomically(directory.path() + config,
-                        same_config ? ReadFile(source.path + config) : EditConfig(source, pruned));
+    const RemoteCode* const code = IsOurOwn(rule.storage) ? RemoteCodeFor(pruned) : nullptr;
+    WriteFileAtomically(directory.path() + "/" + files.config,
+                        EditConfig(source, pruned, rule.storage, code));
+    if (code) WriteFileAtomically(directory.path() + "/" + code->file(), code->text);
     written.weights = files.weights;
     auto metadata = source.tensors.metadata;
     if (metadata.empty()) metadata = {{"format", "pt"}};

@@ -32,6 +32,9 @@ struct WrittenFiles {
 // pytorch files too) and the tokenizer files found beside them; a GGUF file becomes model.gguf with all its
 // keys. Beside them ghost.json and README.md; a lone .gguf carries the former as the key "ghost.json".
 //
+// What no configuration can say comes with code for transformers and its keys in config.json where the family
+// has such code (checkpoint/remote_code.h); the keys of an earlier result are removed from other outputs.
+//
 // A tied lm_head.weight is left out when the source stored it as the embedding itself, as files of the
 // original layout do: safetensors has no shared tensors, and its `load_model` restores them. Otherwise it is
 // kept.

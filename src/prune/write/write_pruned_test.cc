@@ -180,6 +180,65 @@ TEST(WritePruned, ConfigChangesInOneFieldOnly) {
   EXPECT_EQ(ReadFile(dir.File("masked/config.json")), config(16));
 }
 
+// What transformers needs for a ragged Mamba2: code and the keys that lead to it, and nothing else changes.
+TEST(WritePruned, RaggedMamba2BringsCodeForTransformers) {
+  const TempDir dir;
+  const std::string path = MakeCheckpoint(dir, TinyConfig(2, 16));
+  const std::string text = ReadFile(path + "/config.json");
+  const Checkpoint source = OpenCheckpoint(path);
+  const StateMask uneven = UnevenMask(source.config, 5, /*empty_group=*/true);
+  const auto write = [&](const Checkpoint& from, const StateMask& mask, Storage storage,
+                         const std::string& name) {
+    WritePruned(from, mask, {.storage = storage}, {.path = dir.File(name)});
+    return ReadFile(dir.File(name) + "/config.json");
+  };
+  const auto has_code = [&](const std::string& name) {
+    return FileExists(dir.File(name) + "/modeling_ghost_mamba2.py");
+  };
+  const std::string ragged = write(source, uneven, Storage::kRagged, "ragged");
+  EXPECT_EQ(EntriesIn(dir.File("ragged")), 4u);
+  EXPECT_THAT(ReadFile(dir.File("ragged/modeling_ghost_mamba2.py")),
+              testing::AllOf(testing::StartsWith("\"\"\"Mamba2"), HasSubstr("class GhostMamba2ForCausalLM("),
+                             testing::EndsWith("copies this file\n")));
+  EXPECT_TRUE(ragged.ends_with(text.substr(1)));
+  const Json config = ParseJson(ragged, "ragged");
+  EXPECT_EQ(config["auto_map"],
+            Json({{"AutoModelForCausalLM", "modeling_ghost_mamba2.GhostMamba2ForCausalLM"}}));
+  EXPECT_EQ(config["ghost_state_maps"], false);
+  EXPECT_EQ(config.size(), ParseJson(text, "source").size() + 3);
+  for (size_t j = 0; j < 2; ++j) {
+    for (size_t g = 0; g < 2; ++g)
+      EXPECT_EQ(config["ghost_state_sizes"][j][g], uneven.mixers[j].kept[g].size());
+  }
+  // Others are for the library's own class.
+  EXPECT_EQ(write(source, uneven, Storage::kMasked, "masked"), text);
+  const std::string uniform = write(source, EvenMask(source.config, 8), Storage::kUniform, "uniform");
+  write(source, uneven, Storage::kPadded, "padded");
+  for (const std::string name : {"masked", "uniform", "padded"}) EXPECT_FALSE(has_code(name)) << name;
+
+  // Pruned again: new sizes, or no trace of the old ones.
+  write(source, EvenMask(source.config, 8), Storage::kRagged, "even");
+  const Checkpoint even = OpenCheckpoint(dir.File("even"));
+  const Json smaller = ParseJson(write(even, EvenMask(even.config, 4), Storage::kRagged, "smaller"), "again");
+  EXPECT_EQ(smaller["ghost_state_sizes"], Json::parse("[[4, 4], [4, 4]]"));
+  EXPECT_TRUE(has_code("smaller"));
+  EXPECT_EQ(write(even, EvenMask(even.config, 8), Storage::kUniform, "uniform-again"), uniform);
+  EXPECT_EQ(write(even, EvenMask(even.config, 8), Storage::kMasked, "masked-again"), uniform);
+  EXPECT_EQ(LogitsOf(dir.File("uniform-again")), LogitsOf(dir.File("uniform")));
+  for (const std::string name : {"uniform-again", "masked-again"}) EXPECT_FALSE(has_code(name)) << name;
+}
+
+TEST(WritePruned, OtherLayoutsAndFamiliesBringNoCode) {
+  for (const std::string path : {"tests/golden/ss_orig_f16", "tests/golden/z2_g2_mem2"}) {
+    const TempDir dir;
+    const Checkpoint source = OpenCheckpoint(path);
+    WritePruned(source, UnevenMask(source.config, 5), {.storage = Storage::kRagged},
+                {.path = dir.File("out")});
+    EXPECT_EQ(ReadFile(dir.File("out/config.json")), ReadFile(path + "/config.json"));
+    EXPECT_FALSE(FileExists(dir.File("out/modeling_ghost_mamba2.py"))) << path;
+  }
+}
+
 TEST(WritePruned, OriginalLayoutStaysOriginal) {
   const TempDir dir;
   const Checkpoint source = OpenCheckpoint("tests/golden/ss_orig_f16");
