@@ -165,6 +165,31 @@ TEST(Convert, PrunedModelsKeepTheirGhostJson) {
   EXPECT_EQ(LoadJson(dir.File("u-back/config.json"))["state_size"], 16);
 }
 
+// The code for transformers follows a ragged model through conversions, and into the layout that needs it.
+TEST(Convert, RaggedModelsBringCodeForTransformers) {
+  const TempDir dir;
+  const std::string module = "/modeling_ghost_mamba2.py";
+  for (const std::string& path : {kDead, kOriginal}) {
+    const Checkpoint source = OpenCheckpoint(path);
+    const std::string name = dir.File(source.config.layout == Layout::kHuggingFace ? "hf" : "original");
+    const StateMask mask = UnevenMask(source.config, 4);
+    WritePruned(source, mask, {.storage = Storage::kRagged}, {.path = name});
+    EXPECT_EQ(FileExists(name + module), path == kDead);
+    EXPECT_EQ(Convert(name, name + "-f32", {"--dtype", "f32"}).find("more than one group"),
+              std::string::npos);
+    EXPECT_EQ(LogitsOf(name + "-f32"), LogitsOf(name));
+    const Json config = LoadJson(name + "-f32/config.json");
+    EXPECT_EQ(config["auto_map"]["AutoModelForCausalLM"], "modeling_ghost_mamba2.GhostMamba2ForCausalLM");
+    EXPECT_EQ(config["ghost_state_sizes"][1][0], mask.mixers[1].kept[0].size());
+    EXPECT_EQ(config["ghost_state_maps"], false);
+    EXPECT_TRUE(FileExists(name + "-f32" + module));
+  }
+  EXPECT_EQ(ReadFile(dir.File("hf") + module), ReadFile(dir.File("original-f32") + module));
+  Convert(kDead, dir.File("dense"));
+  EXPECT_FALSE(FileExists(dir.File("dense") + module));
+  EXPECT_EQ(ReadFile(dir.File("dense/config.json")), ReadFile(kDead + "/config.json"));
+}
+
 TEST(Convert, PrintsADocument) {
   const TempDir dir;
   const RunResult run =

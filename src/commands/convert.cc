@@ -17,6 +17,7 @@
 #include "checkpoint/gguf_export.h"
 #include "checkpoint/ragged.h"
 #include "checkpoint/rearrange.h"
+#include "checkpoint/remote_code.h"
 #include "commands/gguf_tokenizer.h"
 #include "commands/model_source.h"
 #include "io/gguf_writer.h"
@@ -167,7 +168,7 @@ std::string_view TorchName(DType dtype) {
 }
 
 // A Hugging Face source keeps its text but for the type it names; others get a new one.
-std::string MakeConfigText(const Job& job) {
+std::string MakePlainConfig(const Job& job) {
   const Checkpoint& source = job.source;
   if (source.config.layout == Layout::kHuggingFace) {
     const std::string file = source.path + "/config.json";
@@ -189,8 +190,16 @@ std::string MakeConfigText(const Job& job) {
   return config.dump(2) + "\n";
 }
 
-std::map<std::string, LazyTensor> MakeHuggingFaceTensors(const Job& job) {
-  const ModelConfig config = Arranged(job.source.config, Layout::kHuggingFace);
+// `code` may be null; it is for sizes that no configuration can say.
+void WriteConfig(const Job& job, const ModelConfig& config, const RemoteCode* code,
+                 const std::string& directory) {
+  const std::string file = directory + "/config.json", text = MakePlainConfig(job);
+  WriteFileAtomically(file, code ? AddRemoteCode(text, *code, config, /*has_state_maps=*/false, file)
+                                 : RemoveRemoteCode(text, file));
+  if (code) WriteFileAtomically(directory + "/" + code->file(), code->text);
+}
+
+std::map<std::string, LazyTensor> MakeHuggingFaceTensors(const Job& job, const ModelConfig& config) {
   const ModelTensors<RearrangedTensor> rearranged = Rearrange(job.source.config, job.weights, config);
   std::map<std::string, LazyTensor> tensors;
   ForEachTensor(rearranged, config, [&](const RearrangedTensor& made, const TensorRow& row) {
@@ -227,13 +236,15 @@ void CopyCompanions(Job& job, const std::string& to) {
 }
 
 std::string WriteHuggingFace(Job& job) {
-  const auto tensors = MakeHuggingFaceTensors(job);
+  const ModelConfig written = Arranged(job.source.config, Layout::kHuggingFace);
+  const auto tensors = MakeHuggingFaceTensors(job, written);
   AtomicDirectory directory(job.options.output, job.options.force);
-  WriteFileAtomically(directory.path() + "/config.json", MakeConfigText(job));
+  const RemoteCode* const code = job.source.ragged ? RemoteCodeFor(written) : nullptr;
+  WriteConfig(job, written, code, directory.path());
   StreamSafetensors(directory.path() + "/model.safetensors", tensors, {{"format", "pt"}});
   CopyCompanions(job, directory.path());
   const ModelConfig& config = job.source.config;
-  if (config.layout != Layout::kHuggingFace && HasGroups(config)) {
+  if (config.layout != Layout::kHuggingFace && HasGroups(config) && !code) {
     job.warnings.push_back(
         "the model has more than one group: transformers normalises over the full width, not per group as "
         "the source's own code, and will give other numbers");

@@ -61,12 +61,11 @@ struct PruneOptions {
     visit(mask_file,
           OptionInfo{"mask-file", "keep what this ghost.json lists (or a file like it); no scoring"});
     visit(storage,
-          OptionInfo{
-              "storage",
-              "uniform: smaller tensors, one N for the model; masked: zeros, same shapes; padded: "
-              "groups filled up with zeros to the largest; ragged: groups as they are, only ghost "
-              "reads that; auto: uniform, but ragged where layers differ and masked for methods that drop "
-              "no channel"});
+          OptionInfo{"storage",
+                     "uniform: smaller tensors, one N for the model; masked: zeros, same shapes; padded: "
+                     "groups filled up with zeros to the largest; ragged: groups as they are, for ghost and, "
+                     "with code of ours, transformers; auto: uniform, but ragged where layers differ and "
+                     "masked for methods that drop no channel"});
     visit(pool,
           OptionInfo{
               "pool",

@@ -96,7 +96,7 @@ PrunePlan MakePlan(const PruneOptions& o, const Method& method, const ModelConfi
   if (unequal && plan.storage.storage == Storage::kUniform) {
     throw Error(ErrorKind::kUsage,
                 "with --keep-layers or --budget layers layers differ, which no config can express",
-                {.hint = "leave out --storage (ragged, for ghost alone), or use --storage masked"});
+                {.hint = "leave out --storage (the result is ragged), or use --storage masked"});
   }
   if (o.keep_conv_bias && plan.storage.storage != Storage::kMasked) {
     throw Error(ErrorKind::kUsage, "--keep-conv-bias needs --storage masked",
