@@ -69,6 +69,7 @@ int CacheOfAttention(const ModelConfig& config, int index) {
 int UniformStateSize(const ModelConfig& config) {
   int uniform = -1;
   for (const MixerDims& dims : config.mixers) {
+    if (dims.state_maps) return -1;
     for (int g = 0; g < dims.num_groups(); ++g) {
       if (uniform == -1) uniform = dims.group_size(g);
       if (dims.group_size(g) != uniform) return -1;

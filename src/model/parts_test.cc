@@ -11,6 +11,7 @@
 #include "model/backward.h"
 #include "model/cost.h"
 #include "model/runner.h"
+#include "tensor/row_plan.h"
 #include "tests/support/logits.h"
 #include "tests/support/parallel_config.h"
 
@@ -113,21 +114,21 @@ TEST_P(EveryParts, GradientsCrossEveryPart) {
   const std::vector<int32_t> tokens = SomeTokens(48), targets = SomeTokens(49);
   const TokenBatch batch{tokens, std::span(targets).subspan(1), /*length=*/24};
   const auto expect = [&](const std::function<Tensor&(ModelWeights&)>& slot,
-                          const std::function<View&(ModelGradients&)>& view, const char* what) {
+                          const std::function<View&(ModelGradients&)>& view, const char* what,
+                          float step = 1e-4f) {
     ModelWeights weights = model.weights();
     const Tensor tensor = slot(weights);
     const std::vector<float> values = ToFloats(tensor);
     std::vector<float> direction(values.size()), gradient(values.size());
     Rng rng(3);
     for (float& v : direction) v = static_cast<float>(rng.Normal());
-    const auto loss_at = [&](float step) {
+    const auto loss_at = [&](float way) {
       std::vector<float> moved = values;
-      for (size_t i = 0; i < moved.size(); ++i) moved[i] += step * direction[i];
+      for (size_t i = 0; i < moved.size(); ++i) moved[i] += way * direction[i];
       slot(weights) = MakeTensor(tensor.shape(), moved);
       return BackwardPass(Model(config, weights)).Loss(batch);
     };
-    constexpr float kStep = 1e-4f;
-    const double difference = (loss_at(kStep) - loss_at(-kStep)) / (2.0 * kStep);
+    const double difference = (loss_at(step) - loss_at(-step)) / (2.0 * step);
     ModelGradients gradients(config);
     view(gradients) = View(gradient.data(), tensor.shape()[0], tensor.shape()[1]);
     for (const KeepPolicy policy : {KeepPolicy::kInputs, KeepPolicy::kActivations}) {
@@ -142,6 +143,11 @@ TEST_P(EveryParts, GradientsCrossEveryPart) {
          [](ModelGradients& g) -> View& { return g.embedding; }, "embedding");
   expect([](ModelWeights& w) -> Tensor& { return w.mixers[0].in_proj; },
          [](ModelGradients& g) -> View& { return g.mixers[0].in_proj; }, "in_proj of the first mixer");
+  if (!config.mixers[0].state_maps) return;
+  expect([](ModelWeights& w) -> Tensor& { return w.mixers[0].b_map; },
+         [](ModelGradients& g) -> View& { return g.mixers[0].b_map; }, "map of B", 3e-3f);
+  expect([](ModelWeights& w) -> Tensor& { return w.mixers[1].c_map; },
+         [](ModelGradients& g) -> View& { return g.mixers[1].c_map; }, "map of C", 3e-3f);
 }
 
 TEST_P(EveryParts, ThreadsChangeNoBit) {
@@ -154,8 +160,54 @@ TEST_P(EveryParts, ThreadsChangeNoBit) {
   SetThreads(0);
 }
 
-INSTANTIATE_TEST_SUITE_P(Configs, EveryParts, testing::Values(ParallelConfig, EveryPartConfig),
-                         [](const auto& test) { return test.index == 0 ? "Parallel" : "EveryPart"; });
+std::string NameOfParts(const testing::TestParamInfo<ModelConfig (*)()>& info) {
+  constexpr const char* kNames[] = {"Parallel", "EveryPart", "Mapped"};
+  return kNames[info.index];
+}
+
+INSTANTIATE_TEST_SUITE_P(Configs, EveryParts, testing::Values(ParallelConfig, EveryPartConfig, MappedConfig),
+                         NameOfParts);
+
+// The recurrence over mapped B and C is that of a model without maps whose B' and C' are the mapped ones:
+// here maps that pick channels, so that dropping the others from the weights gives the same.
+TEST(Parts, MapsThatPickChannelsDropTheOthers) {
+  const ModelConfig config = MappedConfig();
+  const Model dense = MakeRandomModel(ParallelConfig(), DType::kF32, 5);
+  ModelWeights weights = dense.weights();
+  ModelConfig plain = ParallelConfig();
+  ModelWeights dropped = dense.weights();
+  for (size_t i = 0; i < config.mixers.size(); ++i) {
+    const MixerDims& d = config.mixers[i];
+    const int64_t N = d.input_group_size();
+    std::vector<float> map(static_cast<size_t>(d.state_channels() * N), 0.0f);
+    std::vector<int> channels;  // picked, over all groups
+    for (int g = 0; g < d.num_groups(); ++g) {
+      for (int r = 0; r < d.group_size(g); ++r) {
+        const int64_t from = (2 * r + g) % N;
+        map[static_cast<size_t>((d.state_begin[static_cast<size_t>(g)] + r) * N + from)] = 1.0f;
+        channels.push_back(static_cast<int>(g * N + from));
+      }
+    }
+    weights.mixers[i].b_map = weights.mixers[i].c_map = MakeTensor(Shape{d.state_channels(), N}, map);
+    plain.mixers[i].SetGroups(d.state_begin);
+    RowPlan in_proj, conv;
+    const auto keep = [](RowPlan& plan, int begin, int end) {
+      for (int row = begin; row < end; ++row) plan.push_back(row);
+    };
+    keep(in_proj, 0, d.b_row()), keep(conv, 0, d.conv_b());
+    for (const int channel : channels)
+      in_proj.push_back(d.b_row() + channel), conv.push_back(d.conv_b() + channel);
+    for (const int channel : channels)
+      in_proj.push_back(d.c_row() + channel), conv.push_back(d.conv_c() + channel);
+    keep(in_proj, d.dt_row(), d.in_proj_rows());
+    MixerWeights& w = dropped.mixers[i];
+    w.in_proj = GatherRows(w.in_proj, in_proj);
+    w.conv = GatherRows(w.conv, conv), w.conv_bias = GatherRows(w.conv_bias, conv);
+  }
+  const std::vector<int32_t> tokens = SomeTokens(30);
+  ExpectClose(RunPass(Model(config, weights), tokens).logits, RunPass(Model(plain, dropped), tokens).logits,
+              1e-5f);
+}
 
 // A model with factors is the same model with these factors in its weights and biases.
 TEST(Parts, FactorsAreWeights) {

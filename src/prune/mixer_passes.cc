@@ -21,41 +21,40 @@ struct KeptColumns {
 };
 
 KeptColumns ColumnsOf(const LayerMask& mask, const MixerDims& dims) {
-  KeptColumns kept{mask.Channels(dims.state_begin), {0}};
+  KeptColumns kept{mask.Channels(dims.input_begin), {0}};
   for (const std::vector<int>& group : mask.kept) {
     kept.begin.push_back(kept.begin.back() + static_cast<int>(group.size()));
   }
   return kept;
 }
 
-// (T, R+2GN) -> (T, R+2*kept): x' and the kept columns of B' and C'.
+// (T, R+2GN) -> (T, 2*kept): the kept columns of B' and C'.
 void GatherKept(ConstView xbc, const MixerDims& dims, const std::vector<int>& channels, View out) {
   const int64_t b = dims.conv_b(), c = dims.conv_c();
   const auto kept = static_cast<int64_t>(channels.size());
   const auto gather = [&](int64_t t) {
     const float* from = xbc.Row(t);
     float* to = out.Row(t);
-    std::memcpy(to, from, static_cast<size_t>(b) * sizeof(float));
     for (int64_t i = 0; i < kept; ++i) {
-      to[b + i] = from[b + channels[static_cast<size_t>(i)]];
-      to[b + kept + i] = from[c + channels[static_cast<size_t>(i)]];
+      to[i] = from[b + channels[static_cast<size_t>(i)]];
+      to[kept + i] = from[c + channels[static_cast<size_t>(i)]];
     }
   };
   ParallelFor(xbc.rows, gather, /*work=*/xbc.rows * out.cols);
 }
 
-// A copy of xbc in which dropped B' and C' are what a zero filter with its bias left gives: SiLU(bias), for
+// A copy of B' and C' in which dropped ones are what a zero filter with its bias left gives: SiLU(bias), for
 // every token.
 void CopyWithConstants(ConstView xbc, const Mixer& b, const std::vector<int>& kept, View out) {
-  const int64_t first = b.dims.conv_b(), GN = b.dims.state_channels();
+  const int64_t first = b.dims.conv_b(), GN = b.dims.input_channels();
   std::vector<bool> dropped(static_cast<size_t>(GN), true);
   for (const int c : kept) dropped[static_cast<size_t>(c)] = false;
   for (int64_t t = 0; t < xbc.rows; ++t) {
-    std::memcpy(out.Row(t), xbc.Row(t), static_cast<size_t>(xbc.cols) * sizeof(float));
+    std::memcpy(out.Row(t), xbc.Row(t) + first, static_cast<size_t>(2 * GN) * sizeof(float));
     for (int64_t c = 0; c < 2 * GN; ++c) {
       if (!dropped[static_cast<size_t>(c % GN)]) continue;
       const float bias = b.conv_bias.empty() ? 0.0f : b.conv_bias[static_cast<size_t>(first + c)];
-      out.Row(t)[first + c] = bias / (1.0f + std::exp(-bias));
+      out.Row(t)[c] = bias / (1.0f + std::exp(-bias));
     }
   }
 }
@@ -63,8 +62,14 @@ void CopyWithConstants(ConstView xbc, const Mixer& b, const std::vector<int>& ke
 }  // namespace
 
 Mixer EditedMixer(const Mixer& mixer, const LayerEdit& edit) {
-  GHOST_CHECK(edit.tensors.empty());  // a mixer has no place for them yet
   Mixer edited = mixer;
+  if (!edit.tensors.empty()) {
+    GHOST_CHECK(edit.tensors.size() == 2);
+    edited.dims.state_maps = true;
+    edited.dims.state_begin = GroupsOfSizes(edit.state_sizes);
+    edited.b_map = edit.tensors.at("b_map.weight");
+    edited.c_map = edit.tensors.at("c_map.weight");
+  }
   if (!edit.state_rows.empty()) edited.in_proj = ReplaceStateRows(mixer.in_proj, mixer.dims, edit.state_rows);
   return edited;
 }
@@ -89,9 +94,12 @@ void MixerPasses::ObserveScan(const Mixer& m, ConstView normed, int64_t length, 
   const MixerDims& dims = m.dims;
   const int64_t T = normed.rows;
   FrontHalf(m, normed, length, out);
-  const ConstView xbc(out.xbc.data(), T, dims.conv_channels()), dt(out.dt.data(), T, dims.num_heads);
+  const View xbc(out.xbc.data(), T, dims.conv_channels());
+  const ConstView dt(out.dt.data(), T, dims.num_heads);
   const std::vector<SequenceSpan> sequences = Sequences(m, T, length);
-  const ScanInput scan = ViewScan(m, xbc, dt, dims.state_begin, sequences);
+  const View bc = StateInputs(m, xbc, used_);
+  const ScanInput scan =
+      ViewScan(m, xbc.Cols(dims.conv_x(), dims.d_inner()), bc, dt, dims.state_begin, sequences);
   statistic.Add({.mixer = m, .normed = normed, .scan = &scan, .y = Grow(y_, T, dims.d_inner())});
 }
 
@@ -99,21 +107,28 @@ void MixerPasses::BackHalf(const Mixer& m, const MixerInputs& in, const LayerMas
                            int64_t length, ConstView normed, View hidden) {
   const MixerDims& dims = m.dims;
   const int64_t T = hidden.rows, R = dims.d_inner();
-  const ConstView xbc(in.xbc.data(), T, dims.conv_channels()), dt(in.dt.data(), T, dims.num_heads);
+  const View xbc(in.xbc.data(), T, dims.conv_channels());
+  const ConstView dt(in.dt.data(), T, dims.num_heads);
   KeptColumns kept = ColumnsOf(mask, dims);
-  if (keep_conv_bias) kept.begin = dims.state_begin;
-  const View used = Grow(used_, T, R + 2 * kept.begin.back());
-  if (keep_conv_bias) {
-    CopyWithConstants(xbc, m, kept.channels, used);
+  View bc;
+  if (dims.state_maps) {
+    GHOST_CHECK(static_cast<int>(kept.channels.size()) == dims.input_channels() && !keep_conv_bias);
+    kept.begin = dims.state_begin;
+    bc = StateInputs(m, xbc, used_);
+  } else if (keep_conv_bias) {
+    kept.begin = dims.state_begin;
+    bc = Grow(used_, T, 2 * kept.begin.back());
+    CopyWithConstants(xbc, m, kept.channels, bc);
   } else {
-    GatherKept(xbc, dims, kept.channels, used);
+    bc = Grow(used_, T, 2 * kept.begin.back());
+    GatherKept(xbc, dims, kept.channels, bc);
   }
   const std::vector<SequenceSpan> sequences = Sequences(m, T, length);
   const View z = Grow(z_, T, R), y = Grow(y_, T, R);
-  ProjectGate(m, normed, z);                                 // (T, R)
-  SsmScan(ViewScan(m, used, dt, kept.begin, sequences), y);  // (T, R)  eq. 2, 3
-  GateAndNorm(m, y, z, y);                                   // (T, R)
-  AddProjectedOut(m, y, hidden);                             // (T, M)
+  ProjectGate(m, normed, z);                                                           // (T, R)
+  SsmScan(ViewScan(m, xbc.Cols(dims.conv_x(), R), bc, dt, kept.begin, sequences), y);  // (T, R)  eq. 2, 3
+  GateAndNorm(m, y, z, y);                                                             // (T, R)
+  AddProjectedOut(m, y, hidden);                                                       // (T, M)
 }
 
 }  // namespace ghost

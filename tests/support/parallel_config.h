@@ -54,6 +54,16 @@ inline ModelConfig ParallelConfig() {
   return config;
 }
 
+// The same with B and C mapped to 2 and 3, or 4 and 1 state channels.
+inline ModelConfig MappedConfig() {
+  ModelConfig config = ParallelConfig();
+  for (MixerDims& dims : config.mixers) {
+    dims.state_maps = true;
+    dims.state_begin = GroupsOfSizes(dims.layer == 0 ? std::vector{2, 3} : std::vector{4, 1});
+  }
+  return config;
+}
+
 // Every option of every part, in five layers: gate forms, biases, factors, partial rotation, MLPs with split
 // and without gate, experts of both kinds of routers.
 inline ModelConfig EveryPartConfig() {

@@ -24,10 +24,21 @@ std::vector<int> UniformGroups(int num_groups, int state_dim) {
   return begin;
 }
 
+std::vector<int> GroupsOfSizes(const std::vector<int>& sizes) {
+  std::vector<int> begin = {0};
+  for (const int size : sizes) begin.push_back(begin.back() + size);
+  return begin;
+}
+
 namespace {
 
 void Multiply(std::vector<float>& values, const std::vector<float>& factors) {
   for (size_t i = 0; i < values.size() && i < factors.size(); ++i) values[i] *= factors[i];
+}
+
+// Widened; empty if `tensor` is.
+Tensor FloatTensor(const Tensor& tensor) {
+  return tensor.empty() ? tensor : MakeTensor(tensor.shape(), ToFloats(tensor));
 }
 
 void ApplyFactors(Mixer& m) {
@@ -47,7 +58,9 @@ void ApplyFactors(Mixer& m) {
 
 PartCost CostOf(const MixerDims& d) {
   const double M = d.d_model, R = d.d_inner();
-  return {.macs = M * (d.in_proj_rows() + R), .scan_flops = 5.0 * static_cast<double>(d.state_floats())};
+  const double maps = d.state_maps ? 2.0 * d.state_channels() * d.input_group_size() : 0.0;
+  return {.macs = M * (d.in_proj_rows() + R) + maps,
+          .scan_flops = 5.0 * static_cast<double>(d.state_floats())};
 }
 
 std::vector<float> BlockFactors(const MixerDims& d) {
@@ -73,6 +86,8 @@ Mixer MakeMixer(const MixerDims& dims, const MixerWeights& w, bool stores_a) {
   m.in_proj_bias = OptionalFloats(w.in_proj_bias);
   m.conv_taps = ToFloats(w.conv);
   m.conv_bias = OptionalFloats(w.conv_bias);
+  m.b_map = FloatTensor(w.b_map);
+  m.c_map = FloatTensor(w.c_map);
   m.dt_bias = ToFloats(w.dt_bias);
   m.a = ToFloats(w.a_log);
   if (!stores_a) {
@@ -94,16 +109,16 @@ ConvWeights ViewConv(const Mixer& m) {
   return {m.conv_taps.data(), DataOrNull(m.conv_bias), m.dims.conv_width};
 }
 
-ScanInput ViewScan(const Mixer& m, ConstView xbc, ConstView dt, std::span<const int> state_begin,
+ScanInput ViewScan(const Mixer& m, ConstView x, ConstView bc, ConstView dt, std::span<const int> state_begin,
                    std::span<const SequenceSpan> sequences) {
-  const int64_t R = m.dims.d_inner(), GN = state_begin.back();
+  const int64_t GN = state_begin.back();
   ScanInput in;
   in.num_heads = m.dims.num_heads;
   in.head_dim = m.dims.head_dim;
   in.group_begin = state_begin;
-  in.x = xbc.Cols(0, R);
-  in.b = xbc.Cols(R, GN);
-  in.c = xbc.Cols(R + GN, GN);
+  in.x = x;
+  in.b = bc.Cols(0, GN);
+  in.c = bc.Cols(GN, GN);
   in.dt = dt;
   in.a = m.a.data();
   in.d = m.d.data();

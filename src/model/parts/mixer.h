@@ -47,9 +47,11 @@ struct MixerDims {
   int head_dim = 0;    // P
   int conv_width = 0;  // W
   // (G+1) each: group g owns channels [begin[g], begin[g+1]). `input` counts the channels of B, and as many
-  // of C, that projection and convolution make; `state` those the scan carries. They are equal unless a
-  // method maps B and C to fewer channels after the convolution.
+  // of C, that projection and convolution make; `state` those the scan carries. They are equal unless
+  // `state_maps`: then B and C are mapped, group by group, from input to state channels after the
+  // convolution.
   std::vector<int> input_begin, state_begin;
+  bool state_maps = false;
   bool in_bias = false, out_bias = false, conv_bias = true;
   GateForm gate_form = GateForm::kGateThenNorm;
   float gate_eps = 1e-5f;  // of the gated norm
@@ -71,6 +73,7 @@ struct MixerDims {
 
   int d_inner() const { return num_heads * head_dim; }                    // R
   int input_channels() const { return input_begin.back(); }               // GN of B, and of C
+  int input_group_size() const { return input_begin[1]; }                 // N; mapped groups are equal
   int state_channels() const { return state_begin.back(); }               // sum N_g
   int conv_channels() const { return d_inner() + 2 * input_channels(); }  // R + 2GN
   int64_t state_floats() const;                                           // H*P*N
@@ -90,6 +93,8 @@ struct MixerDims {
 
 // The usual case: every one of `num_groups` groups has `state_dim` channels.
 std::vector<int> UniformGroups(int num_groups, int state_dim);
+// (G+1) from the sizes of G groups.
+std::vector<int> GroupsOfSizes(const std::vector<int>& sizes);
 
 // A slot per tensor: Tensor for weights, View for gradients. Optional ones may be empty.
 template <class Slot>
@@ -98,6 +103,7 @@ struct MixerTensors {
   Slot in_proj_bias;   // (2R+2GN+H), optional
   Slot conv;           // (R+2GN, 1, W), channels x | B | C
   Slot conv_bias;      // (R+2GN), optional
+  Slot b_map, c_map;   // (sum N_g of the state, N) each, rows in the groups' order; with state_maps
   Slot dt_bias;        // (H)
   Slot a_log;          // (H); GGUF files store A = -exp(A_log) instead
   Slot d;              // (H)
@@ -132,6 +138,11 @@ void ForEachTensor(Tensors& w, const MixerDims& d, Visit&& visit) {
   if (d.in_bias) vector(w.in_proj_bias, "in_proj.bias", "ssm_in.bias", {rows});
   vector(w.conv, "conv1d.weight", "ssm_conv1d.weight", {C, 1, W}, {C, W});
   if (d.conv_bias) vector(w.conv_bias, "conv1d.bias", "ssm_conv1d.bias", {C});
+  if (d.state_maps) {  // float32 in all files: they are small, and what they keep is what counts
+    const int64_t r = d.state_channels(), N = d.input_group_size();
+    vector(w.b_map, "b_map.weight", "", {r, N});
+    vector(w.c_map, "c_map.weight", "", {r, N});
+  }
   vector(w.dt_bias, "dt_bias", "ssm_dt.bias", {H});
   vector(w.a_log, "A_log", "ssm_a", {H}, {H, 1});
   vector(w.d, "D", "ssm_d", {H}, {H, 1});
@@ -148,6 +159,7 @@ struct Mixer {
   MixerDims dims;
   Tensor in_proj, out_proj;
   std::vector<float> in_proj_bias, conv_taps, conv_bias, dt_bias, a, d, gate_norm, out_proj_bias;
+  Tensor b_map, c_map;           // float32; empty without state_maps
   std::vector<float> in_scale;   // (2R+2GN+H)
   std::vector<float> out_scale;  // (M)
 };
@@ -168,9 +180,10 @@ InProjParts ViewInProj(View zxbcdt, const MixerDims& dims);
 
 ConvWeights ViewConv(const Mixer& m);
 
-// The scan's input from xbc: (T, R+2GN) after the convolution and dt: (T, H) after softplus. `state_begin` is
-// the mixer's own, or that of the channels left in xbc. Mixer and state_begin must outlive the result.
-ScanInput ViewScan(const Mixer& m, ConstView xbc, ConstView dt, std::span<const int> state_begin,
+// The scan's input from x: (T, R) and bc: (T, 2 sum N_g), B before C, and dt: (T, H) after softplus.
+// `state_begin` is the mixer's own, or that of the channels left in bc. Mixer and state_begin must outlive
+// the result.
+ScanInput ViewScan(const Mixer& m, ConstView x, ConstView bc, ConstView dt, std::span<const int> state_begin,
                    std::span<const SequenceSpan> sequences);
 
 }  // namespace ghost

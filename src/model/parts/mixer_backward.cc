@@ -42,6 +42,22 @@ void GateBackward(const Mixer& m, ConstView y, ConstView z, ConstView dout,
   }
 }
 
+// From the gradients of the mapped B and C, dbc: (T, 2 sum N_g), to those of the maps and of B' and C'.
+void MapsBackward(const Mixer& m, ConstView xbc, ConstView dbc, View dxbc, const MixerGradients& gradients) {
+  const MixerDims& d = m.dims;
+  const int64_t N = d.input_group_size();
+  const auto one = [&](const Tensor& map, const View& dmap, int64_t conv_begin, int64_t first_column) {
+    for (int g = 0; g < d.num_groups(); ++g) {
+      const int64_t first = d.state_begin[static_cast<size_t>(g)], r = d.group_size(g);
+      const ConstView dy = dbc.Cols(first_column + first, r), x = xbc.Cols(conv_begin + g * N, N);
+      if (Wanted(dmap)) OuterAccumulate(dy, x, dmap.Rows(first, r));
+      MatMulTransposed(dy, WeightView(map).Rows(first, r), dxbc.Cols(conv_begin + g * N, N));
+    }
+  };
+  one(m.b_map, gradients.b_map, d.conv_b(), 0);
+  one(m.c_map, gradients.c_map, d.conv_c(), d.state_channels());
+}
+
 // dA_log = dA * A, since A = -exp(A_log).
 void AddDecayGradients(const Mixer& m, const std::vector<float>& da, const std::vector<float>& dd,
                        const MixerGradients& gradients) {
@@ -70,13 +86,16 @@ void BackwardMixer(const Mixer& m, ConstView normed, std::span<const SequenceSpa
   MatMulTransposed(dout, WeightView(m.out_proj), dgated);                           // (T, R)
   GateBackward(m, act.y, in.z, dgated, {.y = dgated, .z = d_in.z, .weight = gradients.gate_norm.data});
   const View dy = dgated;  // (T, R): in place
-  SsmScanBackward(ViewScan(m, act.xbc, act.dt, d.state_begin, sequences), act.chunk_states, dy,
+  const View dbc = d.state_maps ? Grow(scratch.dbc, T, 2 * GN) : dxbc.Cols(d.conv_b(), 2 * GN);
+  const ScanInput scan = ViewScan(m, act.xbc.Cols(d.conv_x(), R), act.bc, act.dt, d.state_begin, sequences);
+  SsmScanBackward(scan, act.chunk_states, dy,
                   {.x = dxbc.Cols(d.conv_x(), R),
-                   .b = dxbc.Cols(d.conv_b(), GN),
-                   .c = dxbc.Cols(d.conv_c(), GN),
+                   .b = dbc.Cols(0, GN),
+                   .c = dbc.Cols(GN, GN),
                    .dt = ddt,
                    .a = da.data(),
                    .d = dd.data()});
+  if (d.state_maps) MapsBackward(m, act.xbc, dbc, dxbc, gradients);
   AddDecayGradients(m, da, dd, gradients);
   SoftplusClampBackward(in.dt, m.dt_bias.data(), d.dt_min, d.dt_max, ddt, d_in.dt);  // (T, H)
   if (Wanted(gradients.dt_bias)) AddColumnSums(d_in.dt, gradients.dt_bias.data);

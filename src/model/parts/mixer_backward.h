@@ -13,6 +13,7 @@ namespace ghost {
 struct MixerActivations {
   View zxbcdt;                          // (T, 2R+2GN+H): after the input projection
   View xbc;                             // (T, R+2GN): after convolution and SiLU
+  View bc;                              // (T, 2 sum N_g): B and C as the scan reads them (StateInputs)
   View dt;                              // (T, H): after softplus and clamp
   View y;                               // (T, R): the scan's output
   View gated;                           // (T, R): after gate and norm
@@ -21,7 +22,7 @@ struct MixerActivations {
 
 // Gradients of the activations; one set serves all mixers. Grows to the largest request.
 struct MixerBackwardScratch {
-  Buffer dout, dgated, dxbc, ddt, dzxbcdt;
+  Buffer dout, dgated, dxbc, dbc, ddt, dzxbcdt;
 };
 
 // dhidden: (T, M), the gradient of the output; dnormed: (T, M), that of the input, overwritten. The sequences

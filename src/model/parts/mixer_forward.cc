@@ -4,6 +4,7 @@
 #include "kernels/norm/norm.h"
 #include "kernels/rows/silu_gate.h"
 #include "model/optional_floats.h"
+#include "tensor/matrix_buffer.h"
 
 namespace ghost {
 namespace {
@@ -33,6 +34,20 @@ void ConvolveAndStep(const Mixer& m, ConstView xbc_in, ConstView dt_in,
                      std::span<const SequenceSpan> sequences, View xbc, View dt) {
   CausalConvSilu(xbc_in, ViewConv(m), sequences, xbc);                       // (T, R+2GN)  eq. 10
   SoftplusClamp(dt_in, m.dt_bias.data(), m.dims.dt_min, m.dims.dt_max, dt);  // (T, H)
+}
+
+View StateInputs(const Mixer& m, View xbc, Buffer& memory) {
+  const MixerDims& d = m.dims;
+  if (!d.state_maps) return xbc.Cols(d.conv_b(), 2 * d.input_channels());
+  const View mapped = Grow(memory, xbc.rows, 2 * int64_t{d.state_channels()});
+  const int64_t N = d.input_group_size();
+  for (int g = 0; g < d.num_groups(); ++g) {
+    const int64_t first = d.state_begin[static_cast<size_t>(g)], r = d.group_size(g);
+    MatMul(xbc.Cols(d.conv_b() + g * N, N), WeightView(m.b_map).Rows(first, r), mapped.Cols(first, r));
+    MatMul(xbc.Cols(d.conv_c() + g * N, N), WeightView(m.c_map).Rows(first, r),
+           mapped.Cols(d.state_channels() + first, r));
+  }
+  return mapped;
 }
 
 void GateAndNorm(const Mixer& m, ConstView y, ConstView z, View gated) {

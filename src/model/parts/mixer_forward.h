@@ -9,6 +9,7 @@
 #include <span>
 
 #include "model/parts/mixer.h"
+#include "tensor/buffer.h"
 #include "tensor/view.h"
 
 namespace ghost {
@@ -21,6 +22,10 @@ void ProjectGate(const Mixer& m, ConstView normed, View z);       // (T, R): z a
 // the sequences moves forward.
 void ConvolveAndStep(const Mixer& m, ConstView xbc_in, ConstView dt_in,
                      std::span<const SequenceSpan> sequences, View xbc, View dt);
+
+// B and C for the scan, (T, 2 sum N_g), from xbc: (T, R+2GN) after the convolution: mapped into `memory`, or
+// the columns of xbc themselves if the mixer maps nothing.
+View StateInputs(const Mixer& m, View xbc, Buffer& memory);
 
 // Back half. y: (T, R), the scan's output; gated: (T, R), may be y.
 void GateAndNorm(const Mixer& m, ConstView y, ConstView z, View gated);

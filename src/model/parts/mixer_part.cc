@@ -13,7 +13,7 @@ namespace ghost {
 namespace {
 
 struct MixerMemory {
-  Buffer zxbcdt, xbc, dt, y, gated, chunk_states;
+  Buffer zxbcdt, xbc, mapped, dt, y, gated, chunk_states;
   ConstView gated_view;  // what AddOutput projects
 };
 
@@ -44,6 +44,8 @@ MixerActivations ViewActivations(const MixerDims& dims, int64_t rows, MixerMemor
   act.xbc = Grow(memory.xbc, rows, dims.conv_channels());
   act.dt = Grow(memory.dt, rows, dims.num_heads);
   act.y = Grow(memory.y, rows, dims.d_inner());
+  act.bc = dims.state_maps ? Grow(memory.mapped, rows, 2 * int64_t{dims.state_channels()})
+                           : act.xbc.Cols(dims.conv_b(), 2 * dims.input_channels());
   return act;
 }
 
@@ -59,10 +61,12 @@ void MixerPart::Fill(ConstView normed, const Pass& pass, Workspace& workspace) c
   std::vector<SequenceSpan> spans = MixerSpans(pass.sequences, ordinal_, dims, passing.conv);
   if (pass.for_backward) GiveStates(dims, passing.states, spans);
   const InProjParts in = ViewInProj(act.zxbcdt, dims);
-  const ScanInput scan = ViewScan(mixer_, act.xbc, act.dt, dims.state_begin, spans);
 
   ProjectIn(mixer_, normed, act.zxbcdt);                           // (T, 2R+2GN+H)  eq. 1
   ConvolveAndStep(mixer_, in.xbc, in.dt, spans, act.xbc, act.dt);  // (T, R+2GN), (T, H)
+  const View bc = StateInputs(mixer_, act.xbc, memory.mapped);     // (T, 2 sum N_g)
+  const ScanInput scan =
+      ViewScan(mixer_, act.xbc.Cols(dims.conv_x(), dims.d_inner()), bc, act.dt, dims.state_begin, spans);
   if (pass.for_backward) {
     SsmScanChunks(scan, act.y, ChunkStates(dims, pass.sequences, memory.chunk_states));  // (T, R)
   } else {
