@@ -26,12 +26,13 @@ class PruneCliTest : public testing::TestWithParam<std::string> {
     arguments.insert(arguments.end(), more.begin(), more.end());
     return RunGhost(arguments);
   }
-  std::vector<float> LogitsOf(const std::string& model) const {
+  std::vector<float> LogitsOf(const std::string& model, const std::vector<std::string>& more = {}) const {
     const std::string out = dir_.File("logits.safetensors");
     std::vector<std::string> arguments = {
         "forward",  model, "--input", golden_.dir() + "/expected.safetensors",
         "--output", out,   "--force", "--quiet"};
     for (const std::string& flag : ReferenceFlags(GetParam())) arguments.push_back(flag);
+    arguments.insert(arguments.end(), more.begin(), more.end());
     const RunResult run = RunGhost(arguments);
     EXPECT_EQ(run.exit_code, 0) << run.err;
     return ToFloats(ReadSafetensors(out).tensors.at("logits").tensor);
@@ -96,7 +97,7 @@ TEST_P(PruneCliTest, PooledSelectionRemovedEveryWayComputesTheSame) {
 
 TEST_P(PruneCliTest, RemovedCheckpointIsSmallerAndEqualsItsMask) {
   for (const Method& row : Methods()) {
-    if (!row.drops_channels) continue;
+    if (!row.drops_channels || row.maps_state) continue;
     const std::string method(row.name);
     const std::string removed = dir_.File("r-" + method), masked = dir_.File("m-" + method);
     const RunResult run = Run("prune", {"--method", method, "--output", removed});
@@ -112,6 +113,61 @@ TEST_P(PruneCliTest, RemovedCheckpointIsSmallerAndEqualsItsMask) {
     EXPECT_LE(MaxAbsDifference(LogitsOf(removed), expected), limits_.hidden * MaxMagnitude(expected))
         << method;
   }
+}
+
+TEST_P(PruneCliTest, MapsThatKeepEverythingChangeNoBit) {
+  const std::string out = dir_.File("whole");
+  const RunResult run = Run("prune", {"--method", "balanced", "--sparsity", "0", "--output", out});
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_EQ(GhostJson(out)["storage"], "mapped");
+  EXPECT_EQ(LogitsOf(out), LogitsOf(golden_.dir()));
+}
+
+TEST_P(PruneCliTest, MapsFitTheBudgetAndStayOurs) {
+  std::string first;
+  for (const char* threads : {"1", "4"}) {
+    const std::string out = dir_.File(std::string("maps-") + threads);
+    const RunResult run = Run("prune", {"--method", "balanced", "--budget", "layers", "--sparsity", "0.5",
+                                        "--threads", threads, "--output", out});
+    ASSERT_EQ(run.exit_code, 0) << run.err;
+    const Json document = GhostJson(out);
+    EXPECT_LE(2 * document["state_bytes_after"].get<int64_t>(),
+              document["state_bytes_before"].get<int64_t>());
+    const std::string bytes = ReadFile(out + "/model.safetensors") + document["layers"].dump();
+    if (first.empty()) first = bytes;
+    EXPECT_EQ(bytes, first) << threads;
+  }
+  const std::string maps = dir_.File("maps-1"), again = dir_.File("again");
+  EXPECT_LE(MaxAbsDifference(LogitsOf(maps, {"--stepwise"}), LogitsOf(maps)), limits_.logits);
+  const RunResult twice = RunGhost({"prune", maps, "--method", "magnitude", "--output", again, "--quiet"});
+  EXPECT_NE(twice.exit_code, 0);
+  EXPECT_THAT(twice.err, HasSubstr("mapped to a smaller state already"));
+  const RunResult gguf = RunGhost({"convert", maps, "--output", again + ".gguf", "--quiet"});
+  EXPECT_NE(gguf.exit_code, 0);
+  const bool has_gguf = GetParam().starts_with("m2_");
+  EXPECT_THAT(gguf.err, HasSubstr(has_gguf ? "maps of B and C" : ""));
+  const RunResult copy = RunGhost({"convert", maps, "--dtype", "f32", "--output", again, "--quiet"});
+  if (GetParam().starts_with("ss_")) return;  // another layout: other names
+  ASSERT_EQ(copy.exit_code, 0) << copy.err;
+  EXPECT_LE(MaxAbsDifference(LogitsOf(again), LogitsOf(maps)), limits_.logits);
+}
+
+TEST_P(PruneCliTest, TheStateFitsTheBytesAskedFor) {
+  const std::string half = dir_.File("half");
+  ASSERT_EQ(Run("prune", {"--output", half}).exit_code, 0);
+  const int64_t all = GhostJson(half)["state_bytes_before"];
+  const std::string target = std::to_string(all * 3 / 5 - 1);
+  for (const std::vector<std::string>& more :
+       {std::vector<std::string>{}, {"--budget", "layers"}, {"--method", "balanced", "--budget", "layers"}}) {
+    const std::string out = dir_.File("target" + std::to_string(more.size()));
+    std::vector<std::string> arguments = {"--target-state-bytes", target, "--output", out};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const RunResult run = Run("prune", arguments);
+    ASSERT_EQ(run.exit_code, 0) << run.err;
+    EXPECT_LE(GhostJson(out)["state_bytes_after"].get<int64_t>(), all * 3 / 5 - 1) << more.size();
+    EXPECT_GT(GhostJson(out)["state_bytes_after"].get<int64_t>(), all / 3) << more.size();
+  }
+  EXPECT_EQ(Run("prune", {"--target-state-bytes", "1", "--output", dir_.File("none")}).exit_code, 64);
 }
 
 TEST_P(PruneCliTest, BytesDoNotDependOnThreadsOrCache) {

@@ -1,5 +1,6 @@
 #include "checkpoint/gguf_export.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "base/error.h"
@@ -16,6 +17,7 @@ const GgufForm& CheckExpressible(const ModelConfig& config) {
   };
   const GgufForm* form = FamilyOf(config).gguf;
   if (!form) refuse("family without a GGUF architecture");
+  if (std::ranges::any_of(config.mixers, &MixerDims::state_maps)) refuse("maps of B and C");
   for (const MixerDims& d : config.mixers) {
     if (d.in_bias || d.out_bias) refuse("projection bias");
     if (!d.conv_bias) refuse("convolution without bias");

@@ -1,5 +1,7 @@
 // Models whose mixers and groups have different state sizes. No config.json can say that; ghost.json beside
-// the weights does: "storage": "ragged", and the kept channels of every group of mixer i as layers[i].kept.
+// the weights does: "storage": "ragged", and the kept channels of every group of mixer i as layers[i].kept;
+// or "storage": "mapped", and as many state channels as layers[i].state_sizes says, to which tensors of the
+// mixer map B and C.
 #pragma once
 
 #include <string>
@@ -11,7 +13,7 @@ namespace ghost {
 
 inline constexpr const char* kGhostFile = "ghost.json";
 
-// Whether a ghost.json says that the tensors beside it are ragged.
+// Whether a ghost.json says that the tensors beside it are ragged or mapped.
 bool IsRagged(const Json& ghost, const std::string& file);
 
 // Puts the state sizes that `ghost` lists into `config`. Layers, groups and indices are checked here

@@ -73,6 +73,10 @@ MixerTensors<RearrangedTensor> RearrangeMixer(const MixerDims& from, const Mixer
   out.in_proj_bias = Multiply(w.in_proj_bias, ratios(before, after, rows, 1.0f));
   out.conv = Keep(w.conv);
   out.conv_bias = Keep(w.conv_bias);
+  if (from.state_maps) {
+    out.b_map = Keep(w.b_map);
+    out.c_map = Keep(w.c_map);
+  }
   out.dt_bias = Keep(w.dt_bias);
   if (was_gguf == is_gguf) {
     out.a_log = Keep(w.a_log);

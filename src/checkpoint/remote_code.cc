@@ -1,5 +1,6 @@
 #include "checkpoint/remote_code.h"
 
+#include <algorithm>
 #include <array>
 #include <string_view>
 #include <utility>
@@ -56,9 +57,10 @@ const RemoteCode* RemoteCodeFor(const ModelConfig& config) {
 }
 
 std::string AddRemoteCode(std::string text, const RemoteCode& code, const ModelConfig& config,
-                          bool has_state_maps, const std::string& file) {
+                          const std::string& file) {
   // A new key becomes the first one, so the last of them comes first here.
-  text = SetKey(text, kStateMaps, has_state_maps, file);
+  const bool maps = std::ranges::any_of(config.mixers, &MixerDims::state_maps);
+  text = SetKey(text, kStateMaps, maps, file);
   text = SetKey(text, kStateSizes, StateSizes(config), file);
   return SetKey(text, kAutoMap, {{kAutoClass, ClassReference(code)}}, file);
 }

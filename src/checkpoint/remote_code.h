@@ -18,7 +18,7 @@ const RemoteCode* RemoteCodeFor(const ModelConfig& config);
 
 // The text of a config.json with the three keys for `config`, in place of any it has. Every other byte stays.
 std::string AddRemoteCode(std::string text, const RemoteCode& code, const ModelConfig& config,
-                          bool has_state_maps, const std::string& file);
+                          const std::string& file);
 
 // The text without the three keys, of whichever of our classes; an auto_map of somebody else stays.
 std::string RemoveRemoteCode(std::string text, const std::string& file);

@@ -39,13 +39,17 @@ TEST(RemoteCode, AddsThreeKeysAndRemovesThemAgain) {
   const ModelConfig config = RaggedConfig();
   const RemoteCode& code = *RemoteCodeFor(config);
   const std::string rest = "\n  \"zeta\": 1.50,\n  \"limit\": [0.0, Infinity]\n}\n", text = "{" + rest;
-  const std::string added = AddRemoteCode(text, code, config, /*has_state_maps=*/false, "f");
+  const std::string added = AddRemoteCode(text, code, config, "f");
   EXPECT_EQ(added, "{" + std::string(kFirstKeys) + rest);
   EXPECT_EQ(RemoveRemoteCode(added, "f"), text);
   EXPECT_EQ(RemoveRemoteCode(text, "f"), text);
   // Again: values are replaced where they are.
-  const std::string again =
-      AddRemoteCode(added, code, TinyConfig(/*groups=*/1, /*state_dim=*/5), /*has_state_maps=*/true, "f");
+  ModelConfig mapped = TinyConfig(/*groups=*/1, /*state_dim=*/9);
+  ForEachMixer(mapped, [](MixerDims& dims) {
+    dims.state_maps = true;
+    dims.state_begin = {0, 5};
+  });
+  const std::string again = AddRemoteCode(added, code, mapped, "f");
   EXPECT_EQ(ParseJson(again, "f")["ghost_state_sizes"], Json::parse("[[5], [5]]"));
   EXPECT_EQ(ParseJson(again, "f")["ghost_state_maps"], true);
   EXPECT_EQ(RemoveRemoteCode(again, "f"), text);
@@ -58,7 +62,7 @@ TEST(RemoteCode, LeavesTheAutoMapOfOthers) {
                                  R"({"auto_map": "theirs"})", R"({"auto_map": null})"}) {
     EXPECT_EQ(RemoveRemoteCode(text, "f"), text);
     const ModelConfig config = RaggedConfig();
-    const std::string added = AddRemoteCode(text, *RemoteCodeFor(config), config, false, "f");
+    const std::string added = AddRemoteCode(text, *RemoteCodeFor(config), config, "f");
     EXPECT_EQ(ParseJson(added, "f")["auto_map"].size(), 1u);
     EXPECT_EQ(ParseJson(added, "f")["auto_map"]["AutoModelForCausalLM"],
               "modeling_ghost_mamba2.GhostMamba2ForCausalLM");
@@ -67,8 +71,8 @@ TEST(RemoteCode, LeavesTheAutoMapOfOthers) {
 
 TEST(RemoteCode, ConfigurationsWithTheKeysAreRead) {
   const ModelConfig config = RaggedConfig();
-  const std::string text = AddRemoteCode(MakeHuggingFaceConfig(config).dump(2), *RemoteCodeFor(config),
-                                         config, /*has_state_maps=*/true, "f");
+  const std::string text =
+      AddRemoteCode(MakeHuggingFaceConfig(config).dump(2), *RemoteCodeFor(config), config, "f");
   const ModelConfig read = ParseConfig(ParseJson(text, "f"), "f");
   // The sizes are ghost.json's to say.
   EXPECT_EQ(UniformStateSize(read), 24);

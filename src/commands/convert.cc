@@ -194,8 +194,7 @@ std::string MakePlainConfig(const Job& job) {
 void WriteConfig(const Job& job, const ModelConfig& config, const RemoteCode* code,
                  const std::string& directory) {
   const std::string file = directory + "/config.json", text = MakePlainConfig(job);
-  WriteFileAtomically(file, code ? AddRemoteCode(text, *code, config, /*has_state_maps=*/false, file)
-                                 : RemoveRemoteCode(text, file));
+  WriteFileAtomically(file, code ? AddRemoteCode(text, *code, config, file) : RemoveRemoteCode(text, file));
   if (code) WriteFileAtomically(directory + "/" + code->file(), code->text);
 }
 

@@ -29,6 +29,7 @@ constexpr const char* kMaskFile = "mask-file";  // in place of a method's name
 void AddFacts(const Method* method, OrderedJson& run) {
   run["chosen_by_hand"] = method == nullptr;
   run["drops_channels"] = method == nullptr || method->drops_channels;
+  run["maps_state"] = method != nullptr && method->maps_state;
   run["edits_weights"] = method != nullptr && method->edits_weights;
   run["seeded"] = method != nullptr && method->seeded;
   run["always_one_shot"] = method != nullptr && method->one_shot;
@@ -53,7 +54,7 @@ OrderedJson DescribeRun(const PruneOptions& o, const Method& method, const Prune
          {"dt_min", o.model.dt_min},
          {"method", o.method},
          {"variant", method.variants.empty() ? OrderedJson(nullptr) : OrderedJson(o.taylor)},
-         {"sparsity", o.sparsity},
+         {"sparsity", plan.selection.sparsity},
          {"budget", o.budget},
          {"keep_layers", plan.whole_layers},
          {"pool", plan.selection.pool == PoolScope::kLayer ? "layer" : "group"},
@@ -100,7 +101,8 @@ std::vector<LayerOutcome> CalibratedLayers(const PruneOptions& o, const Method& 
   rule.method = &method;
   rule.variant = method.variants.empty() ? "" : o.taylor;
   rule.selection = plan.selection;
-  rule.sparsities = plan.allocates ? MeasureBudget(plan, model, data) : plan.sparsities;
+  rule.allocates = plan.allocates;
+  rule.sparsities = plan.allocates && !method.finish ? MeasureBudget(plan, model, data) : plan.sparsities;
   rule.one_shot = o.one_shot;
   rule.keep_conv_bias = o.keep_conv_bias;
   rule.seed = o.calibration.seed;
@@ -143,7 +145,9 @@ OrderedJson DescribeLayers(const PruneResult& r) {
       scores.push_back(
           std::vector<double>(outcome.scores.begin() + begin[g], outcome.scores.begin() + begin[g + 1]));
     }
-    list.push_back({{"layer", outcome.layer}, {"kept", outcome.edit.mask.kept}, {"scores", scores}});
+    list.push_back({{"layer", outcome.layer}, {"state_sizes", outcome.edit.state_sizes}});
+    if (outcome.edit.tensors.empty()) list.back()["kept"] = outcome.edit.mask.kept;
+    list.back()["scores"] = scores;
     if (!outcome.summary.empty()) list.back()["summary"] = outcome.summary;
   }
   return list;
@@ -196,8 +200,8 @@ std::string MakeCard(const PruneResult& r, const ModelConfig& before, const Mode
   facts.method = given ? kMaskFile : o.method;
   facts.before = before;
   facts.after = after;
-  facts.mask = edit.mask();
-  facts.sparsity = given ? DroppedShare(facts.mask, before) : o.sparsity;
+  facts.edit = edit;
+  facts.sparsity = given ? edit.DroppedShare(before) : r.pruning.value("sparsity", o.sparsity);
   facts.calibration = calibrated_on.empty() ? "none" : calibrated_on;
   facts.edits_weights = !given && FindMethod(o.method).edits_weights;
   for (const LayerEdit& one : edit.mixers) {

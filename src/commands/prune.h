@@ -25,6 +25,7 @@ struct PruneOptions {
   CalibrationOptions calibration;
   std::string output;
   double sparsity = 0.5;
+  int64_t target_state_bytes = 0;
   std::string budget = "uniform";
   std::string keep_layers;
   std::string method = "ghost";
@@ -47,6 +48,9 @@ struct PruneOptions {
     visit(output, OptionInfo{"output", "directory to make (for a .gguf model also a .gguf file)",
                              Place::kFlag, true});
     visit(sparsity, OptionInfo{"sparsity", "share of the state to drop, 0 to below 1"});
+    visit(target_state_bytes,
+          OptionInfo{"target-state-bytes",
+                     "instead of --sparsity: bytes that the float32 state of a sequence may take at most"});
     visit(
         budget,
         OptionInfo{"budget",
@@ -61,11 +65,13 @@ struct PruneOptions {
     visit(mask_file,
           OptionInfo{"mask-file", "keep what this ghost.json lists (or a file like it); no scoring"});
     visit(storage,
-          OptionInfo{"storage",
-                     "uniform: smaller tensors, one N for the model; masked: zeros, same shapes; padded: "
-                     "groups filled up with zeros to the largest; ragged: groups as they are, for ghost and, "
-                     "with code of ours, transformers; auto: uniform, but ragged where layers differ and "
-                     "masked for methods that drop no channel"});
+          OptionInfo{
+              "storage",
+              "uniform: smaller tensors, one N for the model; masked: zeros, same shapes; padded: "
+              "groups filled up with zeros to the largest; ragged: groups as they are, for ghost and, "
+              "with code of ours, transformers; mapped: maps of B and C beside them, likewise; auto: "
+              "uniform, but ragged where layers differ, masked for methods that drop no channel, mapped for "
+              "those that map"});
     visit(pool,
           OptionInfo{
               "pool",

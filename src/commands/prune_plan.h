@@ -12,7 +12,7 @@ namespace ghost {
 // How the result is stored, and with it among which channels may be chosen.
 struct PrunePlan {
   SelectionRule selection;
-  bool allocates = false;          // shares per mixer are to be measured (AllocateSparsity)
+  bool allocates = false;          // shares per mixer are to be measured (AllocateSparsity, AllocateStates)
   std::vector<double> sparsities;  // per mixer, if they are known already; empty: the selection's for all
   std::vector<int> whole_layers;   // that lose nothing, ascending
   StorageRule storage;

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
+#include "base/check.h"
 #include "base/error.h"
 #include "prune/calibration_stream.h"
 #include "prune/statistics/output_gram.h"
@@ -15,23 +17,10 @@ bool IsWhole(const MixerDims& dims, const std::vector<int>& whole_layers) {
   return std::ranges::count(whole_layers, dims.layer) > 0;
 }
 
-// A sampled step costs R N^2 multiply-adds, about as much as its layer's forward pass over a few tokens, so a
-// large calibration is not sampled more often than a small one. Odd, because lists of recall documents repeat
-// every 4 tokens.
-int64_t SampleStride(const Samples& samples) {
-  constexpr int64_t kSteps = 2500, kSmallest = 13;
+int64_t NumTokens(const Samples& samples) {
   int64_t tokens = 0;
   for (const auto& sample : samples) tokens += static_cast<int64_t>(sample.size());
-  const int64_t stride = std::max(kSmallest, (tokens + kSteps - 1) / kSteps);
-  return stride % 2 == 0 ? stride + 1 : stride;
-}
-
-double MeanSquare(ConstView rows) {
-  double sum = 0.0;
-  for (int64_t t = 0; t < rows.rows; ++t) {
-    for (int64_t m = 0; m < rows.cols; ++m) sum += double{rows.Row(t)[m]} * rows.Row(t)[m];
-  }
-  return rows.rows == 0 ? 0.0 : sum / static_cast<double>(rows.rows);
+  return tokens;
 }
 
 // A channel by its group, its index there, and its place from the weakest of its pool on.
@@ -89,6 +78,52 @@ BudgetCurve MakeCurve(const MixerDims& dims, const OutputGram& gram, double resi
   return curve;
 }
 
+// More units for one curve: as many as let its error fall most per float, among those that cost at most
+// `floats`; 0 if none do.
+struct Jump {
+  int units = 0;
+  double fall = 0.0;  // per float
+};
+Jump BestJump(const BudgetCurve& curve, int from, int64_t floats) {
+  Jump best;
+  const int last = static_cast<int>(curve.errors.size()) - 1;
+  for (int to = from + 1; to <= last; ++to) {
+    const int64_t cost = (to - from) * curve.unit_floats;
+    if (cost > floats) break;
+    const double fall = (curve.errors[static_cast<size_t>(from)] - curve.errors[static_cast<size_t>(to)]) /
+                        static_cast<double>(cost);
+    if (best.units == 0 || fall > best.fall) best = {to - from, fall};
+  }
+  return best;
+}
+
+// Groups of a mixer that get one size, in units of `unit` channels each.
+struct GroupPool {
+  size_t mixer = 0;
+  std::vector<int> groups;
+  int unit = 1;
+  BudgetCurve curve;
+};
+
+std::vector<GroupPool> PoolsOf(const MixerDims& dims, size_t mixer,
+                               const std::vector<std::vector<double>>& errors, const SelectionRule& rule) {
+  std::vector<GroupPool> pools;
+  const int64_t floats = dims.state_floats() / dims.state_channels();
+  for (int g = 0; g < dims.num_groups(); ++g) {
+    GHOST_CHECK(dims.group_size(g) > 0);
+    const int unit = std::min(std::max(1, rule.multiple), dims.group_size(g));
+    const auto units = static_cast<size_t>(dims.group_size(g) / unit);
+    if (pools.empty() || rule.pool == PoolScope::kLayer)
+      pools.push_back({mixer, {}, unit, {.errors = std::vector<double>(units + 1), .unit_floats = 0}});
+    GroupPool& pool = pools.back();
+    pool.groups.push_back(g);
+    pool.curve.unit_floats += floats * unit;
+    for (size_t u = 0; u <= units; ++u)
+      pool.curve.errors[u] += errors[static_cast<size_t>(g)][u * static_cast<size_t>(unit)];
+  }
+  return pools;
+}
+
 }  // namespace
 
 std::vector<double> SpreadSparsity(const ModelConfig& config, double sparsity,
@@ -118,26 +153,59 @@ std::vector<double> SpreadSparsity(const ModelConfig& config, double sparsity,
 std::vector<int> AllocateUnits(std::span<const BudgetCurve> curves, int64_t floats) {
   std::vector<int> kept(curves.size(), 1);
   for (const BudgetCurve& curve : curves) floats -= curve.unit_floats;
+  std::vector<Jump> jumps;
+  for (const BudgetCurve& curve : curves) jumps.push_back(BestJump(curve, 1, floats));
   for (;;) {
-    double best = 0.0;
     size_t where = curves.size();
-    int jump = 0;
     for (size_t j = 0; j < curves.size(); ++j) {
-      const auto from = static_cast<size_t>(kept[j]);
-      for (size_t to = from + 1; to < curves[j].errors.size(); ++to) {
-        const auto cost = static_cast<int64_t>(to - from) * curves[j].unit_floats;
-        if (cost > floats) break;
-        const double fall = (curves[j].errors[from] - curves[j].errors[to]) / static_cast<double>(cost);
-        if (where < curves.size() && fall <= best) continue;
-        best = fall;
-        where = j;
-        jump = static_cast<int>(to - from);
-      }
+      if (jumps[j].units > 0 && jumps[j].units * curves[j].unit_floats > floats)
+        jumps[j] = BestJump(curves[j], kept[j], floats);
+      if (jumps[j].units > 0 && (where == curves.size() || jumps[j].fall > jumps[where].fall)) where = j;
     }
     if (where == curves.size()) return kept;  // nothing fits any more
-    kept[where] += jump;
-    floats -= jump * curves[where].unit_floats;
+    kept[where] += jumps[where].units;
+    floats -= jumps[where].units * curves[where].unit_floats;
+    jumps[where] = BestJump(curves[where], kept[where], floats);
   }
+}
+
+std::vector<std::vector<int>> AllocateStates(const FinishInput& in, std::span<const LayerOutcome> outcomes) {
+  const std::vector<MixerDims>& mixers = in.config.mixers;
+  GHOST_CHECK(outcomes.size() == mixers.size() && in.sparsities.size() == mixers.size());
+  std::vector<std::vector<int>> sizes;
+  std::vector<GroupPool> pools;  // of all mixers that shrink
+  std::vector<int64_t> floats;   // that each pool's mixer may keep
+  for (size_t i = 0; i < mixers.size(); ++i) {
+    sizes.emplace_back();
+    for (int g = 0; g < mixers[i].num_groups(); ++g) sizes.back().push_back(mixers[i].group_size(g));
+    if (in.sparsities[i] == 0.0 || mixers[i].state_channels() == 0) continue;
+    SelectionRule rule = in.selection;
+    rule.sparsity = in.sparsities[i];
+    const int kept = mixers[i].state_channels() - NumPruned(rule, mixers[i].state_channels());
+    for (GroupPool& pool : PoolsOf(mixers[i], i, outcomes[i].errors, rule)) {
+      pools.push_back(std::move(pool));
+      floats.push_back(mixers[i].state_floats() / mixers[i].state_channels() * kept);
+    }
+  }
+  for (size_t begin = 0; begin < pools.size();) {
+    size_t end = begin + 1;
+    while (end < pools.size() && (in.allocates || pools[end].mixer == pools[begin].mixer)) ++end;
+    std::vector<BudgetCurve> curves;
+    int64_t budget = 0;
+    for (size_t p = begin; p < end; ++p) {
+      curves.push_back(pools[p].curve);
+      if (p == begin || pools[p].mixer != pools[p - 1].mixer) budget += floats[p];
+    }
+    const std::vector<int> units = AllocateUnits(curves, budget);
+    for (size_t p = begin; p < end; ++p) {
+      for (const int g : pools[p].groups) {
+        int& size = sizes[pools[p].mixer][static_cast<size_t>(g)];
+        size = std::min(size, units[p - begin] * pools[p].unit);
+      }
+    }
+    begin = end;
+  }
+  return sizes;
 }
 
 std::vector<double> AllocateSparsity(const Model& model, const Samples& samples,
@@ -148,7 +216,7 @@ std::vector<double> AllocateSparsity(const Model& model, const Samples& samples,
   std::vector<double> shares = SpreadSparsity(config, selection.sparsity, whole_layers);
   if (selection.sparsity == 0.0) return shares;
   const int64_t length = samples.empty() ? 0 : static_cast<int64_t>(samples[0].size());
-  const int64_t stride = std::min(SampleStride(samples), std::max<int64_t>(1, length));
+  const int64_t stride = SampleStride(NumTokens(samples), length);
   CalibrationStream stream(model, samples);
   std::vector<BudgetCurve> curves;
   std::vector<size_t> ordinals;
@@ -161,7 +229,7 @@ std::vector<double> AllocateSparsity(const Model& model, const Samples& samples,
     if (shrinks) stream.Observe(gram);
     stream.Advance(nullptr);
     if (shrinks) {
-      curves.push_back(MakeCurve(dims, gram, MeanSquare(stream.residual()), selection));
+      curves.push_back(MakeCurve(dims, gram, stream.MeanSquare(), selection));
       ordinals.push_back(ordinal);
       floats += (1.0 - shares[ordinal]) * static_cast<double>(dims.state_floats());
     }

@@ -28,6 +28,12 @@ struct BudgetCurve {
 // jump with the largest fall of the error per float, the first curve first among equals.
 std::vector<int> AllocateUnits(std::span<const BudgetCurve> curves, int64_t floats);
 
+// State sizes per mixer and group, from the errors of the outcomes: mixers whose sparsity is 0 stay whole,
+// all others lose their own share, or, if in.allocates, together as many floats as that where the sum of
+// errors grows least. A pool by group gives the groups of a mixer one size. At least a unit of channels is
+// kept.
+std::vector<std::vector<int>> AllocateStates(const FinishInput& in, std::span<const LayerOutcome> outcomes);
+
 // A share to drop per mixer, such that the model loses `selection.sparsity` of its state floats where the
 // layers' outputs change least: each mixer's error is the mean square of what its output loses without its
 // weakest channels (statistics/output_gram.h), over that of the residual stream behind it, measured in one

@@ -113,7 +113,7 @@ void CalibrationStream::Advance(const LayerEdit* edit) {
   const Step& step = next_step();
   Prepare();
   const Mixer mixer = edit ? EditedMixer(dense, *edit) : dense;
-  const LayerMask mask = edit ? edit->mask : KeepAll(dense.dims);
+  const LayerMask mask = edit ? edit->mask : KeepAllInputs(dense.dims);
   // New rows of B and C give another B' and C' than those that were observed.
   const bool reusable = !edit || edit->state_rows.empty();
   ForEachChunk([&](Chunk& chunk, const Pass& pass) {
@@ -136,6 +136,15 @@ void CalibrationStream::Advance(const LayerEdit* edit) {
   ++next_ordinal_;
   next_step_ = step.number + 1;
   prepared_ = false;
+}
+
+double CalibrationStream::MeanSquare() const {
+  double sum = 0.0;
+  for (int64_t t = 0; t < residual_.rows; ++t) {
+    const float* row = residual_.Row(t);
+    for (int64_t m = 0; m < residual_.cols; ++m) sum += double{row[m]} * row[m];
+  }
+  return residual_.rows == 0 ? 0.0 : sum / static_cast<double>(residual_.rows);
 }
 
 void CalibrationStream::Restore(int next_ordinal, std::span<const float> residual) {

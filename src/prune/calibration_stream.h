@@ -40,6 +40,7 @@ class CalibrationStream {
 
   // The residual stream after the step of the last mixer run (or the embeddings), (samples * length, M).
   ConstView residual() const { return residual_; }
+  double MeanSquare() const;  // of its rows: the mean of |u|^2
   // Continues from another run's residual stream after mixer `next_ordinal` - 1.
   void Restore(int next_ordinal, std::span<const float> residual);
 

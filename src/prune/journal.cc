@@ -68,8 +68,17 @@ void LoadTensors(const std::string& file, LayerEdit& edit) {
   }
 }
 
+bool FitsGroups(const std::vector<std::vector<double>>& errors, const MixerDims& dims) {
+  if (static_cast<int>(errors.size()) != dims.num_groups()) return false;
+  for (int g = 0; g < dims.num_groups(); ++g) {
+    if (static_cast<int>(errors[static_cast<size_t>(g)].size()) != dims.group_size(g) + 1) return false;
+  }
+  return true;
+}
+
 bool FitsLayer(const LayerOutcome& outcome, const MixerDims& dims) {
   const LayerEdit& edit = outcome.edit;
+  if (!outcome.errors.empty() && !FitsGroups(outcome.errors, dims)) return false;
   return outcome.layer == dims.layer && IsMaskOf(edit.mask, dims) &&
          outcome.scores.size() == static_cast<size_t>(dims.state_channels()) &&
          edit.state_sizes.size() == static_cast<size_t>(dims.num_groups()) &&
@@ -83,6 +92,7 @@ OrderedJson DescribeOutcome(const LayerOutcome& outcome) {
                        {"state_sizes", outcome.edit.state_sizes},
                        {"tensors", HasTensors(outcome.edit)},
                        {"scores", outcome.scores}};
+  if (!outcome.errors.empty()) layer["errors"] = outcome.errors;
   if (!outcome.summary.empty()) layer["summary"] = outcome.summary;
   return layer;
 }
@@ -93,6 +103,7 @@ LayerOutcome ReadOutcome(const Json& layer, const std::string& tensors) {
   outcome.edit = LayerEdit(LayerMask{layer.at("kept").get<std::vector<std::vector<int>>>()});
   outcome.edit.state_sizes = layer.at("state_sizes").get<std::vector<int>>();
   outcome.scores = layer.at("scores").get<std::vector<double>>();
+  outcome.errors = layer.value("errors", std::vector<std::vector<double>>());
   outcome.summary = layer.value("summary", std::map<std::string, double>());
   if (layer.at("tensors").get<bool>()) LoadTensors(tensors, outcome.edit);
   return outcome;

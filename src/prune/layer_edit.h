@@ -2,6 +2,7 @@
 // method made it.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <string>
 #include <utility>
@@ -17,10 +18,11 @@ namespace ghost {
 using NamedTensors = std::map<std::string, Tensor>;
 
 struct LayerEdit {
-  LayerMask mask;                // the channels that stay
+  LayerMask mask;                // the channels of B and C that stay
   Tensor state_rows;             // (2GN, M), type as stored: new weights of B and C; empty: the old ones
   NamedTensors tensors;          // added to the mixer
-  std::vector<int> state_sizes;  // (G): state channels per group after the edit
+  std::vector<int> state_sizes;  // (G): state channels per group after the edit; fewer than the mask keeps if
+                                 // new tensors map B and C
 
   LayerEdit() = default;
   // Drops what `kept` does not list and changes nothing else.
@@ -37,11 +39,9 @@ struct ModelEdit {
   ModelEdit(const StateMask& mask) {  // NOLINT: a mask is an edit that drops channels and nothing else
     for (const LayerMask& one : mask.mixers) mixers.emplace_back(one);
   }
-  StateMask mask() const {
-    StateMask kept;
-    for (const LayerEdit& one : mixers) kept.mixers.push_back(one.mask);
-    return kept;
-  }
+  int64_t num_states() const;  // state channels of all mixers after the edits
+  // The share of the state channels of a model that they drop.
+  double DroppedShare(const ModelConfig& config) const;
 };
 
 // A decision with its reasons.
@@ -49,6 +49,9 @@ struct LayerOutcome {
   int layer = 0;  // where the mixer is in the model
   LayerEdit edit;
   std::vector<double> scores;  // one per channel in the order g*N + i; what they mean depends on the method
+  // (G)(N_g + 1): the mean square of what the layer's output loses with r channels kept in a group, over that
+  // of the residual stream behind the layer. Empty unless the method measures it.
+  std::vector<std::vector<double>> errors;
   std::map<std::string, double> summary;  // what else the method reports of the layer, by name; may be empty
 };
 

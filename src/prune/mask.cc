@@ -24,6 +24,15 @@ void DropLowest(std::span<const double> scores, int begin, int end, const Select
   for (int i = 0; i < count; ++i) dropped[static_cast<size_t>(order[static_cast<size_t>(i)])] = true;
 }
 
+LayerMask KeepGroups(const std::vector<int>& begin) {
+  LayerMask mask;
+  for (size_t g = 0; g + 1 < begin.size(); ++g) {
+    mask.kept.emplace_back(static_cast<size_t>(begin[g + 1] - begin[g]));
+    std::iota(mask.kept.back().begin(), mask.kept.back().end(), 0);
+  }
+  return mask;
+}
+
 }  // namespace
 
 int LayerMask::num_kept() const {
@@ -41,18 +50,6 @@ std::vector<int> LayerMask::Channels(std::span<const int> group_begin) const {
   return channels;
 }
 
-int64_t NumKept(const StateMask& mask) {
-  int64_t kept = 0;
-  for (const LayerMask& layer : mask.mixers) kept += layer.num_kept();
-  return kept;
-}
-
-double DroppedShare(const StateMask& mask, const ModelConfig& config) {
-  int64_t all = 0;
-  for (const MixerDims& dims : config.mixers) all += dims.state_channels();
-  return all == 0 ? 0.0 : static_cast<double>(all - NumKept(mask)) / static_cast<double>(all);
-}
-
 bool IsMaskOf(const LayerMask& mask, const MixerDims& dims) {
   if (static_cast<int>(mask.kept.size()) != dims.num_groups()) return false;
   for (size_t g = 0; g < mask.kept.size(); ++g) {
@@ -65,14 +62,8 @@ bool IsMaskOf(const LayerMask& mask, const MixerDims& dims) {
   return true;
 }
 
-LayerMask KeepAll(const MixerDims& dims) {
-  LayerMask mask;
-  for (int g = 0; g < dims.num_groups(); ++g) {
-    mask.kept.emplace_back(static_cast<size_t>(dims.group_size(g)));
-    std::iota(mask.kept.back().begin(), mask.kept.back().end(), 0);
-  }
-  return mask;
-}
+LayerMask KeepAll(const MixerDims& dims) { return KeepGroups(dims.state_begin); }
+LayerMask KeepAllInputs(const MixerDims& dims) { return KeepGroups(dims.input_begin); }
 
 PoolScope PoolScopeFromName(std::string_view name) {
   if (name == "layer") return PoolScope::kLayer;

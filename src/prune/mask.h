@@ -25,9 +25,8 @@ struct StateMask {
 };
 
 LayerMask KeepAll(const MixerDims& dims);
-// State channels of all layers that a mask keeps, and the share of the model's that it drops.
-int64_t NumKept(const StateMask& mask);
-double DroppedShare(const StateMask& mask, const ModelConfig& config);
+// The same for the channels of B and C, which are others than the state's if these are mapped.
+LayerMask KeepAllInputs(const MixerDims& dims);
 // Whether a mask has the groups of a layer, and in each ascending indices inside the group.
 bool IsMaskOf(const LayerMask& mask, const MixerDims& dims);
 

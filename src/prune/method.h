@@ -31,6 +31,12 @@ struct PrepareInput {
   const std::function<void(int64_t done, int64_t total)>& progress;
 };
 
+// How much data a statistic will see.
+struct CalibrationSize {
+  int64_t samples = 0, length = 0;
+  int64_t tokens() const { return samples * length; }
+};
+
 // What a decision may look at.
 struct DecisionInput {
   const Mixer& mixer;
@@ -42,17 +48,30 @@ struct DecisionInput {
   uint64_t seed = 0;
 };
 
+// What the end of a run may look at, when all mixers have been decided.
+struct FinishInput {
+  const ModelConfig& config;
+  SelectionRule selection;
+  const std::vector<double>& sparsities;  // the share of its state that each mixer loses; 0 = it stays whole
+  bool allocates = false;  // only the sum of what mixers lose counts: take more where the error is less
+};
+
 struct Method {
   std::string_view name;
   std::string_view help;  // what is dropped, by what; for help texts and docs/cli.md
   LayerOutcome (*decide)(const DecisionInput& in);
   // What is measured in each layer; null: nothing, and no data pass through the layers.
-  std::unique_ptr<LayerStatistic> (*make_statistic)(const MixerDims& dims) = nullptr;
+  std::unique_ptr<LayerStatistic> (*make_statistic)(const MixerDims& dims,
+                                                    const CalibrationSize& size) = nullptr;
   // What is computed once from the dense model; null: nothing.
   Preparation (*prepare)(const PrepareInput& in) = nullptr;
 
+  // Cuts edits that keep everything, with the errors of their outcomes, to size; null: `decide` did that.
+  void (*finish)(const FinishInput& in, std::vector<LayerOutcome>& outcomes) = nullptr;
+
   bool drops_channels = true;       // false: every channel stays, so shapes stay
   bool edits_weights = false;       // replaces weights of B and C, which Q8_0 cannot take
+  bool maps_state = false;          // maps B and C to fewer channels by new tensors instead of dropping rows
   bool seeded = false;              // depends on the seed; several seeds make sense
   bool one_shot = false;            // scores come from the dense model, whatever the driver is told
   bool score_is_squared = false;    // scores are sums of squares: draw their roots

@@ -36,9 +36,9 @@ class MixerPasses {
   // Feeds a statistic that needs the scan: the front half, left in `out`, then Add.
   void ObserveScan(const Mixer& m, ConstView normed, int64_t length, MixerInputs& out,
                    LayerStatistic& statistic);
-  // The recurrence over the kept channels, gate, norm, output projection: hidden += mixer(normed), (T, M).
-  // With `keep_conv_bias` the dropped channels stay as the constants SiLU(bias), the paper-literal reading
-  // (docs/method.md).
+  // The recurrence over the kept channels (of B and C, before they are mapped), gate, norm, output
+  // projection: hidden += mixer(normed), (T, M). With `keep_conv_bias` the dropped channels stay as the
+  // constants SiLU(bias), the paper-literal reading (docs/method.md).
   void BackHalf(const Mixer& m, const MixerInputs& in, const LayerMask& mask, bool keep_conv_bias,
                 int64_t length, ConstView normed, View hidden);
 

@@ -8,7 +8,10 @@ std::vector<LayerOutcome> PruneLayers(SequentialPruner& pruner, Journal* journal
                                       const PruneHooks& hooks) {
   std::vector<LayerOutcome> layers = std::move(saved.layers);
   const auto finished = static_cast<int>(layers.size());
-  if (finished == pruner.num_mixers()) return layers;
+  if (finished == pruner.num_mixers()) {
+    pruner.Finish(layers);
+    return layers;
+  }
   if (!saved.preparation.empty()) pruner.Restore(std::move(saved.preparation));
   if (saved.snapshot_layers > 0) pruner.Restore(saved.snapshot_layers, saved.residual);
   std::vector<float>().swap(saved.residual);  // as large as the stream itself
@@ -23,6 +26,7 @@ std::vector<LayerOutcome> PruneLayers(SequentialPruner& pruner, Journal* journal
     if (journal) journal->Save(pruner.preparation(), layers, pruner.done() ? ConstView() : pruner.residual());
     if (hooks.pruned) hooks.pruned(pruner.next_mixer(), pruner.num_mixers());
   }
+  pruner.Finish(layers);
   return layers;
 }
 

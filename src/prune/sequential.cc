@@ -1,5 +1,6 @@
 #include "prune/sequential.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -55,7 +56,8 @@ LayerOutcome SequentialPruner::Step() {
   if (!rule_.sparsities.empty()) in.selection.sparsity = rule_.sparsities.at(static_cast<size_t>(in.ordinal));
   std::unique_ptr<LayerStatistic> statistic;
   if (rule_.method->make_statistic) {
-    statistic = rule_.method->make_statistic(in.mixer.dims);
+    const auto length = static_cast<int64_t>(samples_.empty() ? 0 : samples_.front().size());
+    statistic = rule_.method->make_statistic(in.mixer.dims, {stream_.num_samples(), length});
     stream_.Observe(*statistic);
     in.statistic = statistic.get();
   }
@@ -63,10 +65,24 @@ LayerOutcome SequentialPruner::Step() {
   LayerOutcome outcome = rule_.method->decide(in);
   outcome.layer = in.mixer.dims.layer;
   Replay(outcome.edit);
+  if (outcome.errors.empty()) return outcome;
+  const double residual = std::max(stream_.MeanSquare(), 1e-30);
+  for (std::vector<double>& group : outcome.errors) {
+    for (double& error : group) error /= residual;
+  }
   return outcome;
 }
 
-void SequentialPruner::Replay(const LayerEdit& edit) { stream_.Advance(rule_.one_shot ? nullptr : &edit); }
+void SequentialPruner::Replay(const LayerEdit& edit) {
+  stream_.Advance(rule_.one_shot || rule_.method->one_shot ? nullptr : &edit);
+}
+
+void SequentialPruner::Finish(std::vector<LayerOutcome>& outcomes) const {
+  if (!rule_.method->finish) return;
+  std::vector<double> sparsities = rule_.sparsities;
+  if (sparsities.empty()) sparsities.assign(static_cast<size_t>(num_mixers()), rule_.selection.sparsity);
+  rule_.method->finish({model_.config(), rule_.selection, sparsities, rule_.allocates}, outcomes);
+}
 
 void SequentialPruner::Restore(Preparation preparation) {
   GHOST_CHECK(preparation.size() == static_cast<size_t>(num_mixers()));

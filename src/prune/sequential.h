@@ -18,6 +18,7 @@ struct PruneRule {
   std::string variant;  // one of the method's; empty: its first
   SelectionRule selection;
   std::vector<double> sparsities;  // per mixer, instead of the selection's; empty: one for all
+  bool allocates = false;          // for methods that finish: only the sum of what mixers lose counts
   bool one_shot = false;           // scores of all layers from the dense model, the control for Algorithm 1
   bool keep_conv_bias = false;     // paper-literal: dropped channels keep their convolution bias
   uint64_t seed = 42;              // of methods that depend on one
@@ -44,6 +45,9 @@ class SequentialPruner {
   LayerOutcome Step();
   // Runs the next layer with a decision made before: the same bits without scoring.
   void Replay(const LayerEdit& edit);
+
+  // Cuts the outcomes of all mixers to their final size, if the method has left that open.
+  void Finish(std::vector<LayerOutcome>& outcomes) const;
 
   // The output of the last layer done (or the embeddings), (samples * length, M).
   ConstView residual() const { return stream_.residual(); }

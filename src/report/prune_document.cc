@@ -1,5 +1,8 @@
 #include "report/prune_document.h"
 
+#include <algorithm>
+#include <numeric>
+
 #include "base/error.h"
 #include "report/result_files.h"
 
@@ -8,12 +11,21 @@ namespace {
 
 PrunedLayer ReadLayer(const Json& layer) {
   PrunedLayer out;
-  const Json &scores = layer.at("scores"), &kept = layer.at("kept");
+  const Json& scores = layer.at("scores");
+  // Where B and C are mapped, scores are in falling order and the first ones stay.
+  const bool mapped = !layer.contains("kept");
+  const Json& kept = mapped ? layer.at("state_sizes") : layer.at("kept");
   for (size_t g = 0; g < scores.size(); ++g) {
     const auto group = scores.at(g).get<std::vector<double>>();
     std::vector<bool> stays(group.size(), false);
-    for (const Json& channel : ListOf(kept.at(g))) {
-      const size_t i = channel.get<size_t>();
+    std::vector<size_t> channels;
+    if (mapped) {
+      channels.resize(std::min(kept.at(g).get<size_t>(), group.size() + 1));
+      std::iota(channels.begin(), channels.end(), size_t{0});
+    } else {
+      channels = kept.at(g).get<std::vector<size_t>>();
+    }
+    for (const size_t i : channels) {
       if (i >= stays.size()) throw Error(ErrorKind::kCorrupt, "keeps a channel that has no score");
       stays[i] = true;
     }

@@ -5,10 +5,10 @@
 namespace ghost {
 namespace {
 
-std::unique_ptr<LayerStatistic> MakeOutputEnergies(const MixerDims& dims) {
+std::unique_ptr<LayerStatistic> MakeOutputEnergies(const MixerDims& dims, const CalibrationSize&) {
   return std::make_unique<ScanEnergies>(dims, /*state_energy=*/false);
 }
-std::unique_ptr<LayerStatistic> MakeAllEnergies(const MixerDims& dims) {
+std::unique_ptr<LayerStatistic> MakeAllEnergies(const MixerDims& dims, const CalibrationSize&) {
   return std::make_unique<ScanEnergies>(dims, /*state_energy=*/true);
 }
 

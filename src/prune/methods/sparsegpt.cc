@@ -72,7 +72,7 @@ void SweepRow(double* w, const double* u, int64_t M, const ColumnBlock& block,
   }
 }
 
-std::unique_ptr<LayerStatistic> MakeMoments(const MixerDims& dims) {
+std::unique_ptr<LayerStatistic> MakeInputMoments(const MixerDims& dims, const CalibrationSize&) {
   return std::make_unique<InputMoments>(dims.d_model);
 }
 
@@ -114,7 +114,7 @@ constexpr Method kSparseGptMethods[] = {
     {.name = "sparsegpt",
      .help = "single weights of the B and C rows; the others make up for them, the state stays as large",
      .decide = DecideSparseGpt,
-     .make_statistic = MakeMoments,
+     .make_statistic = MakeInputMoments,
      .drops_channels = false,
      .edits_weights = true}};
 

@@ -2,13 +2,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <numeric>
 #include <set>
 #include <sstream>
 
 #include "base/error.h"
 #include "base/file.h"
 #include "checkpoint/random_model.h"
-#include "prune/sequential.h"
+#include "prune/prune_layers.h"
 #include "tests/support/every_method.h"
 #include "tests/support/tiny_config.h"
 
@@ -66,9 +67,7 @@ class EveryMethodTest : public testing::TestWithParam<Method> {
     rule.variant = variant;
     rule.seed = seed;
     SequentialPruner pruner(model_, samples_, rule);
-    std::vector<LayerOutcome> outcomes;
-    while (!pruner.done()) outcomes.push_back(pruner.Step());
-    return outcomes;
+    return PruneLayers(pruner, nullptr, {}, {});
   }
 };
 
@@ -77,9 +76,11 @@ TEST_P(EveryMethodTest, DoesWhatItsFactsSay) {
   for (size_t layer = 0; layer < once.size(); ++layer) {
     const LayerEdit& edit = once[layer].edit;
     const MixerDims& dims = model_.config().mixers[layer];
-    EXPECT_EQ(edit.mask.num_kept(), dims.state_channels() / (GetParam().drops_channels ? 2 : 1));
+    EXPECT_EQ(std::accumulate(edit.state_sizes.begin(), edit.state_sizes.end(), 0),
+              dims.state_channels() / (GetParam().drops_channels ? 2 : 1));
+    EXPECT_EQ(edit.tensors.empty(), !GetParam().maps_state);
     EXPECT_EQ(edit.state_rows.empty(), !GetParam().edits_weights);
-    EXPECT_EQ(edit.state_sizes, LayerEdit(edit.mask).state_sizes);
+    EXPECT_EQ(edit.state_sizes == LayerEdit(edit.mask).state_sizes, !GetParam().maps_state);
     EXPECT_EQ(once[layer].scores.size(), static_cast<size_t>(dims.state_channels()));
     EXPECT_EQ(once[layer].scores, again[layer].scores);
     EXPECT_EQ(once[layer].scores == other_seed[layer].scores, !GetParam().seeded);

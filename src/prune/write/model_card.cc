@@ -56,6 +56,12 @@ std::string WhatItIs(const ModelCardFacts& f) {
           "every "
           "layer and group. `ghost.json` holds these numbers and belongs to the model.",
           base);
+    case Storage::kMapped:
+      return fmt::format(
+          "{} with a smaller recurrent state: after the convolution, B and C are mapped to fewer channels, a "
+          "different number in every layer, in which the state is carried. `ghost.json` holds these numbers "
+          "and belongs to the model.",
+          base);
   }
   return base;
 }
@@ -122,8 +128,8 @@ int64_t AllChannels(const ModelConfig& config) {
 
 std::string MakeModelCard(const ModelCardFacts& f) {
   const std::string base = FileName(f.base_model);
-  const int64_t kept = NumKept(f.mask), all = AllChannels(f.before);
-  const double dropped = f.edits_weights ? f.sparsity : DroppedShare(f.mask, f.before);
+  const int64_t kept = f.edit.num_states(), all = AllChannels(f.before);
+  const double dropped = f.edits_weights ? f.sparsity : f.edit.DroppedShare(f.before);
   std::string card = fmt::format("---\ntags:\n- {}\n- pruned\n- ghost\n---\n\n", f.after.family);
   card += fmt::format("# {}, {:.0f} % of its {} pruned\n\n{}\n\n", base, 100.0 * dropped,
                       f.edits_weights ? "B and C weights" : "state channels", WhatItIs(f));
@@ -143,7 +149,8 @@ std::string MakeModelCard(const ModelCardFacts& f) {
   card += fmt::format("\n## How it was made\n\nMethod `{}`, sparsity {}.", f.method, f.sparsity);
   if (!f.calibration.empty()) card += fmt::format(" Calibration: {}.", f.calibration);
   if (!f.ghost_version.empty()) card += fmt::format(" ghost {}.", f.ghost_version);
-  card += " `ghost.json` lists the kept channels of every layer.\n";
+  card += f.storage == Storage::kMapped ? " `ghost.json` lists the state sizes of every layer.\n"
+                                        : " `ghost.json` lists the kept channels of every layer.\n";
   if (!f.command.empty()) card += fmt::format("\n    {}\n", f.command);
   card += "\n## How to load it\n\n" + HowToLoad(f) + "\n## Who can run it\n\n" + Runtimes(f.after);
   return card;

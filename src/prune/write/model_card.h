@@ -6,7 +6,7 @@
 #include <string>
 
 #include "model/config.h"
-#include "prune/mask.h"
+#include "prune/layer_edit.h"
 #include "prune/write/storage.h"
 
 namespace ghost {
@@ -18,7 +18,7 @@ struct ModelCardFacts {
   std::string calibration;  // what the scores were computed on, e.g. "128 x 2048 tokens of wiki.train.raw"
   ModelConfig before;
   ModelConfig after;  // PrunedConfig
-  StateMask mask;
+  ModelEdit edit;
   bool edits_weights = false;   // single weights of B and C were dropped, not channels
   std::set<std::string> added;  // ends of the names of tensors that mixers have gained
   Storage storage = Storage::kUniform;

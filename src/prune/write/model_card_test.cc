@@ -18,11 +18,13 @@ ModelCardFacts Facts() {
   facts.method = "ghost";
   facts.sparsity = 0.5;
   facts.before = ReleasedConfig("mamba2-130m");
+  StateMask mask;
   for (const MixerDims& dims : facts.before.mixers) {
-    facts.mask.mixers.push_back(KeepAll(dims));
-    facts.mask.mixers.back().kept[0].resize(64);
+    mask.mixers.push_back(KeepAll(dims));
+    mask.mixers.back().kept[0].resize(64);
   }
-  facts.after = PrunedConfig(facts.before, facts.mask, {});
+  facts.edit = mask;
+  facts.after = PrunedConfig(facts.before, facts.edit, {});
   return facts;
 }
 
@@ -45,8 +47,8 @@ TEST(ModelCard, SaysWhatAReaderNeeds) {
 TEST(ModelCard, NamesTheClassOfTheFamily) {
   ModelCardFacts facts = Facts();
   facts.before = facts.after = ReleasedConfig("zamba2-1.2b");
-  facts.mask.mixers.clear();
-  for (const MixerDims& dims : facts.before.mixers) facts.mask.mixers.push_back(KeepAll(dims));
+  facts.edit = {};
+  for (const MixerDims& dims : facts.before.mixers) facts.edit.mixers.emplace_back(KeepAll(dims));
   const std::string card = MakeModelCard(facts);
   EXPECT_THAT(card, HasSubstr("- zamba2\n"));
   EXPECT_THAT(card, HasSubstr("Zamba2ForCausalLM.from_pretrained"));

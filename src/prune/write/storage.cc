@@ -22,9 +22,11 @@ int PaddedSize(const ModelEdit& edit, int multiple) {
 
 void CheckRule(const ModelConfig& config, const ModelEdit& edit, const StorageRule& rule) {
   GHOST_CHECK(edit.mixers.size() == config.mixers.size());
-  // Files say one number per group, which is both the width of B and C and the size of the state.
-  for (const LayerEdit& layer : edit.mixers)
-    GHOST_CHECK(layer.state_sizes == LayerEdit(layer.mask).state_sizes);
+  // But for maps a file has one number per group: the width of B and C, and the size of the state.
+  for (const LayerEdit& layer : edit.mixers) {
+    GHOST_CHECK(rule.storage != Storage::kMapped || !layer.tensors.empty());
+    GHOST_CHECK(rule.storage == Storage::kMapped || layer.state_sizes == LayerEdit(layer.mask).state_sizes);
+  }
   if (rule.keep_conv_bias && rule.storage != Storage::kMasked) {
     throw Error(ErrorKind::kUsage, "the convolution bias of removed channels cannot be kept",
                 {.expected = "storage masked",
@@ -34,6 +36,10 @@ void CheckRule(const ModelConfig& config, const ModelEdit& edit, const StorageRu
   if (rule.storage == Storage::kRagged && config.layout == Layout::kGguf) {
     throw Error(ErrorKind::kUnsupported, "GGUF has one state size for the whole model",
                 {.hint = "keep the same number in every group, or store it padded"});
+  }
+  if (rule.storage == Storage::kMapped && config.layout == Layout::kGguf) {
+    throw Error(ErrorKind::kUnsupported, "GGUF has no place for maps of B and C",
+                {.hint = "prune the model in its Hugging Face form; ghost alone runs the result"});
   }
 }
 
@@ -49,6 +55,8 @@ std::string_view NameOf(Storage storage) {
       return "padded";
     case Storage::kRagged:
       return "ragged";
+    case Storage::kMapped:
+      return "mapped";
   }
   return "?";
 }
@@ -62,7 +70,7 @@ Storage StorageFromName(std::string_view name) {
   throw Error(ErrorKind::kUsage, "unknown storage", {.expected = known, .actual = std::string(name)});
 }
 
-bool IsOurOwn(Storage storage) { return storage == Storage::kRagged; }
+bool IsOurOwn(Storage storage) { return storage == Storage::kRagged || storage == Storage::kMapped; }
 
 void CheckUniform(const ModelConfig& pruned) {
   const int N = UniformStateSize(pruned);
@@ -88,9 +96,14 @@ ModelConfig PrunedConfig(const ModelConfig& config, const ModelEdit& edit, const
   ModelConfig pruned = config;
   for (size_t layer = 0; layer < pruned.mixers.size(); ++layer) {
     const MixerDims& dims = config.mixers[layer];
+    if (rule.storage == Storage::kMapped) {
+      pruned.mixers[layer].state_maps = true;
+      pruned.mixers[layer].state_begin = GroupsOfSizes(edit.mixers[layer].state_sizes);
+      continue;
+    }
     pruned.mixers[layer] = CompactDims(dims, edit.mixers[layer].mask, PaddedSizes(dims, edit, rule));
   }
-  if (rule.storage != Storage::kRagged) CheckUniform(pruned);
+  if (!IsOurOwn(rule.storage)) CheckUniform(pruned);
   return pruned;
 }
 

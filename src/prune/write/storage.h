@@ -16,10 +16,11 @@ enum class Storage {
   kMasked,   // zeros in their old places: loads everywhere, saves nothing
   kPadded,   // removed, and every group filled up with zeros to the largest number kept by any
   kRagged,   // removed; every group as large as what it keeps, a form of ours (checkpoint/ragged.h)
+  kMapped,   // B and C keep their channels and are mapped to the state's by new tensors, likewise
 };
 inline constexpr Storage kStorages[] = {Storage::kUniform, Storage::kMasked, Storage::kPadded,
-                                        Storage::kRagged};
-std::string_view NameOf(Storage storage);        // "uniform", "masked", "padded", "ragged"
+                                        Storage::kRagged, Storage::kMapped};
+std::string_view NameOf(Storage storage);        // "uniform", "masked", "padded", "ragged", "mapped"
 Storage StorageFromName(std::string_view name);  // Error(kUsage) for other words
 
 // Whether no configuration can say it, so that only ghost and code of ours (checkpoint/remote_code.h) load

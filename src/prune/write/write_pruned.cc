@@ -31,8 +31,7 @@ std::string EditConfig(const Checkpoint& source, const ModelConfig& pruned, Stor
     const auto path = FamilyOf(pruned).state_size_path(source.config, text, file);
     text = SetJsonField(text, path, value, file);
   }
-  return code ? AddRemoteCode(text, *code, pruned, /*has_state_maps=*/false, file)
-              : RemoveRemoteCode(text, file);
+  return code ? AddRemoteCode(text, *code, pruned, file) : RemoveRemoteCode(text, file);
 }
 
 GgufKeys EditKeys(const GgufFile& source, const ModelConfig& pruned) {
@@ -65,7 +64,8 @@ void DescribeStorage(const ModelConfig& config, const ModelEdit& edit, const Sto
   for (size_t j = 0; j < edit.mixers.size(); ++j) {
     if (layers.size() <= j) layers.push_back(OrderedJson::object());
     layers[j]["layer"] = config.mixers[j].layer;
-    layers[j]["kept"] = edit.mixers[j].mask.kept;
+    layers[j]["state_sizes"] = edit.mixers[j].state_sizes;
+    if (rule.storage != Storage::kMapped) layers[j]["kept"] = edit.mixers[j].mask.kept;
   }
 }
 

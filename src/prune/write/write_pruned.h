@@ -15,7 +15,7 @@ namespace ghost {
 struct PrunedOutput {
   std::string path;        // directory to make; for a GGUF source it may also end in .gguf: then one file
   bool force = false;      // replace what is there
-  OrderedJson document;    // ghost.json; gains "storage" and layers[j].kept
+  OrderedJson document;    // ghost.json; gains "storage", layers[j].state_sizes and, but for kMapped, .kept
   std::string model_card;  // README.md; empty = none
 };
 
@@ -28,9 +28,10 @@ struct WrittenFiles {
 };
 
 // Writes whole or not at all. Hugging Face and original checkpoints become config.json (the source's text
-// with only the state size changed; untouched for kMasked and kRagged), one model.safetensors (shards and
-// pytorch files too) and the tokenizer files found beside them; a GGUF file becomes model.gguf with all its
-// keys. Beside them ghost.json and README.md; a lone .gguf carries the former as the key "ghost.json".
+// with only the state size changed; untouched for kMasked, kRagged and kMapped), one model.safetensors
+// (shards and pytorch files too) and the tokenizer files found beside them; a GGUF file becomes model.gguf
+// with all its keys. Beside them ghost.json and README.md; a lone .gguf carries the former as the key
+// "ghost.json".
 //
 // What no configuration can say comes with code for transformers and its keys in config.json where the family
 // has such code (checkpoint/remote_code.h); the keys of an earlier result are removed from other outputs.

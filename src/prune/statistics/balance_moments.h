@@ -1,0 +1,47 @@
+// How strongly directions of the state are driven, and how strongly they are read, over sampled steps.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "prune/statistics/statistic.h"
+#include "prune/statistics/step_sampler.h"
+#include "tensor/buffer.h"
+
+namespace ghost {
+
+// Per group, with P_t and C'_t of step_sampler.h:
+//   P = sum_t |C'_t|^2 P_t        Q = sum_t tr(P_t) C'_t C'_t^T        (N, N), float64
+// and some of the steps themselves, on which the error of a map can be measured.
+class BalanceMoments final : public LayerStatistic {
+ public:
+  // For a calibration of `tokens` tokens.
+  BalanceMoments(const MixerDims& dims, int64_t tokens, int64_t length);
+
+  bool needs_scan() const override { return true; }
+  void Add(const MixerChunk& chunk) override;
+
+  std::span<const double> p(int group) const { return groups_[static_cast<size_t>(group)].p; }
+  std::span<const double> q(int group) const { return groups_[static_cast<size_t>(group)].q; }
+
+  // errors[r], r = 0..N: the mean over kept steps of e^T P_t e with e = C'_t - sum_{i<r} v_i (w_i . C'_t),
+  // the square of what the layer's output loses with r channels. v, w: (N, N), v_i and w_i as rows, w_i . v_k
+  // = [i = k].
+  std::vector<double> Errors(int group, std::span<const double> v, std::span<const double> w) const;
+
+ private:
+  struct Group {
+    int64_t size = 0;           // N
+    std::vector<double> p, q;   // (N, N)
+    std::vector<float> kept_p;  // per kept step the lower triangle of P_t
+    std::vector<float> kept_c;  // and C'_t
+    int64_t steps = 0, kept_steps = 0;
+  };
+
+  StepSampler sampler_;
+  int64_t keep_every_ = 1;  // of the sampled steps
+  std::vector<Group> groups_;
+};
+
+}  // namespace ghost
