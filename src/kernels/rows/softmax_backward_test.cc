@@ -38,5 +38,60 @@ TEST(SoftmaxCrossEntropyBackward, FarBelowIsZero) {
   EXPECT_EQ(row[2], 0.0f);
 }
 
+TEST(DistillationBackward, EverySizeAgainstRef) {
+  Rng rng(3);
+  ForEachTarget([&] {
+    for (int64_t V = 1; V <= 70; ++V) {
+      for (const float weight : {0.0f, 0.3f, 1.0f}) {
+        std::vector<float> expected = RandomFloats(V, rng, -30, 30), actual = expected;
+        const std::vector<float> teacher = RandomFloats(V, rng, -30, 30);
+        const auto target = static_cast<int32_t>(rng.Bits() % static_cast<uint64_t>(V));
+        const double loss = DistillationBackwardRef(expected, teacher, target, weight, 0.25f);
+        EXPECT_NEAR(DistillationBackward(actual, teacher, target, weight, 0.25f), loss, 1e-6 * loss + 1e-5);
+        for (size_t i = 0; i < actual.size(); ++i)
+          ASSERT_NEAR(actual[i], expected[i], 5e-6 * std::fabs(expected[i]) + 1e-7) << i;
+      }
+    }
+  });
+}
+
+TEST(DistillationBackwardRef, GradientEqualsCentralDifferences) {
+  Rng rng(4);
+  const std::vector<float> logits = RandomFloats(9, rng, -3, 3), teacher = RandomFloats(9, rng, -3, 3);
+  for (const float weight : {0.0f, 0.4f, 1.0f}) {
+    std::vector<float> gradient = logits;
+    DistillationBackwardRef(gradient, teacher, 5, weight, 2.0f);
+    const auto loss_at = [&](size_t v, float value) {
+      std::vector<float> moved = logits;
+      moved[v] = value;
+      return DistillationBackwardRef(moved, teacher, 5, weight, 2.0f);
+    };
+    for (size_t v = 0; v < logits.size(); ++v) {
+      const float above = logits[v] + 0x1p-9f, below = logits[v] - 0x1p-9f;
+      const double slope = 2.0 * (loss_at(v, above) - loss_at(v, below)) / (double{above} - below);
+      EXPECT_NEAR(gradient[v], slope, 1e-5) << v;
+    }
+  }
+}
+
+TEST(DistillationBackward, WithoutWeightItIsTheCrossEntropy) {
+  Rng rng(5);
+  std::vector<float> expected = RandomFloats(4096, rng, -5, 5), actual = expected;
+  const std::vector<float> teacher = RandomFloats(4096, rng, -5, 5);
+  const double loss = SoftmaxCrossEntropyBackward(expected, 17, 1.0f);
+  EXPECT_DOUBLE_EQ(DistillationBackward(actual, teacher, 17, 0.0f, 1.0f), loss);
+  ExpectClose(expected, actual, 1e-6);
+}
+
+TEST(DistillationBackward, NothingIsLeftToLearnFromAnEqualTeacher) {
+  Rng rng(6);
+  ForEachTarget([&] {
+    std::vector<float> row = RandomFloats(4099, rng, -20, 20);
+    const std::vector<float> teacher = row;
+    EXPECT_EQ(DistillationBackward(row, teacher, 7, 1.0f, 0.1f), 0.0);
+    EXPECT_EQ(row, std::vector<float>(4099, 0.0f));
+  });
+}
+
 }  // namespace
 }  // namespace ghost

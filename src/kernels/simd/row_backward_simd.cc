@@ -135,6 +135,23 @@ HWY_ATTR void ScaledExpRowTarget(float* values, float shift, float scale, int64_
   });
 }
 
+HWY_ATTR double DistillationBackwardRowTarget(const DistillationRow& row, float* logits, int64_t count) {
+  Sum divergence;
+  ForEachVector(count, [&](auto d, int64_t i) HWY_ATTR {
+    const auto low = hn::Set(d, -200.0f);
+    const auto of_model = hn::Sub(hn::LoadU(d, logits + i), hn::Set(d, row.shift));
+    const auto of_teacher = hn::Sub(hn::LoadU(d, row.teacher + i), hn::Set(d, row.teacher_shift));
+    const auto log_p = hn::Max(hn::Sub(of_model, hn::Set(d, row.shift_rest)), low);
+    const auto log_q = hn::Max(hn::Sub(of_teacher, hn::Set(d, row.teacher_shift_rest)), low);
+    const auto p = hn::Exp(d, log_p), q = hn::Exp(d, log_q);
+    divergence.Add(d, hn::Mul(q, hn::Sub(log_q, log_p)));
+    // In this order equal rows give exactly 0 for weight 1, also where the compiler fuses the two.
+    const auto difference = hn::Sub(p, hn::Mul(hn::Set(d, row.weight), q));
+    hn::StoreU(hn::Mul(hn::Set(d, row.scale), difference), d, logits + i);
+  });
+  return divergence.Total();
+}
+
 // Lanes run over channels. taps and sums: (W, kConvChannels), followed by the bias and its sum.
 HWY_ATTR void ConvBackwardChannelsTarget(ConstView in, const ConvWeights& weights, ConstView dout,
                                          const ConvGradients& gradients, int64_t begin, int64_t count,
@@ -193,6 +210,7 @@ HWY_EXPORT(GatedRmsNormBackwardRowTarget);
 HWY_EXPORT(RmsNormThenGateBackwardRowTarget);
 HWY_EXPORT(SoftplusClampBackwardRowTarget);
 HWY_EXPORT(ScaledExpRowTarget);
+HWY_EXPORT(DistillationBackwardRowTarget);
 HWY_EXPORT(ConvBackwardChannelsTarget);
 }  // namespace
 
@@ -212,6 +230,9 @@ void SoftplusClampBackwardRow(const float* raw, const float* bias, float low, fl
 }
 void ScaledExpRow(float* values, float shift, float scale, int64_t count) {
   HWY_DYNAMIC_DISPATCH(ScaledExpRowTarget)(values, shift, scale, count);
+}
+double DistillationBackwardRow(const DistillationRow& row, float* logits, int64_t count) {
+  return HWY_DYNAMIC_DISPATCH(DistillationBackwardRowTarget)(row, logits, count);
 }
 void ConvBackwardChannels(ConstView in, const ConvWeights& weights, ConstView dout,
                           const ConvGradients& gradients, int64_t begin, int64_t count, float* scratch) {

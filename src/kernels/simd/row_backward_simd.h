@@ -23,6 +23,16 @@ void SoftplusClampBackwardRow(const float* raw, const float* bias, float low, fl
 // values[i] <- scale * exp(values[i] - shift); values[i] - shift must not exceed 88.
 void ScaledExpRow(float* values, float shift, float scale, int64_t count);
 
+// See DistillationBackward in softmax_backward.h: replaces `logits` by the gradient of the divergence and of
+// the target's loss but for the target's own entry, and returns the divergence. log p = logits - shift -
+// shift_rest, and so for the teacher.
+struct DistillationRow {
+  const float* teacher;
+  float shift, shift_rest, teacher_shift, teacher_shift_rest;
+  float weight, scale;
+};
+double DistillationBackwardRow(const DistillationRow& row, float* logits, int64_t count);
+
 // Channels [begin, begin + count) of the convolution, count <= kConvChannels (conv1d_simd.h). scratch:
 // 2 * (W + 1) * kConvChannels floats, aligned.
 void ConvBackwardChannels(ConstView in, const ConvWeights& weights, ConstView dout,
