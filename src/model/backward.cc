@@ -27,6 +27,15 @@ void CheckId(int32_t id, int vocab_size) {
   if (!IsTokenId(id, vocab_size)) ThrowBadTokenId(id, vocab_size);
 }
 
+// What the head of `runner` reads: (T, M of its model), valid until it is called again.
+ConstView RunBatch(const TokenBatch& batch, Runner& runner) {
+  std::vector<SequenceInput> inputs;
+  const auto length = static_cast<size_t>(batch.length);
+  for (size_t begin = 0; begin < batch.tokens.size(); begin += length)
+    inputs.push_back({.tokens = batch.tokens.subspan(begin, length)});
+  return runner.Forward(inputs);
+}
+
 double SumInOrder(const std::vector<double>& values) {
   double sum = 0;
   for (const double value : values) sum += value;
@@ -65,6 +74,13 @@ void BackwardPass::Begin(const TokenBatch& batch) {
   }
   rows_ = rows;
   sequences_ = EqualSequences(rows, batch.length);
+}
+
+void BackwardPass::LearnFrom(const Model& teacher, double weight) {
+  GHOST_CHECK(teacher.config().vocab_size == model_.config().vocab_size && weight >= 0 && weight <= 1);
+  teacher_.reset();
+  if (weight > 0) teacher_.emplace(teacher);
+  teacher_weight_ = weight;
 }
 
 double BackwardPass::Run(const TokenBatch& batch, double loss_scale, const ModelGradients& gradients,
@@ -145,20 +161,26 @@ double BackwardPass::HeadBackward(const TokenBatch& batch, double loss_scale,
   // Of the product with the head, before the factor of the logits.
   const auto gradient_scale = static_cast<float>(loss_scale * config.head_factor);
   const ConstView final(final_.data(), rows_, M);
+  const ConstView taught = teacher_ ? RunBatch(batch, *teacher_) : ConstView();
   const View dfinal = Grow(dfinal_, rows_, M), dhidden = Grow(dhidden_, rows_, M);
   std::vector<double> losses(static_cast<size_t>(rows_), 0.0);
   for (int64_t begin = 0; begin < rows_; begin += kLossRows) {
     const int64_t rows = std::min(kLossRows, rows_ - begin);
     const View logits = Grow(logits_, rows, V);
     Apply(head, final.Rows(begin, rows), logits);
+    const ConstView wanted = teacher_ ? teacher_->Logits(taught.Rows(begin, rows)) : ConstView();
     const auto differentiate = [&](int64_t row) {
-      const auto t = static_cast<size_t>(begin + row);
-      if (batch.targets[t] == kNoTarget) {
-        std::fill_n(logits.Row(row), V, 0.0f);
-        return;
+      const int32_t target = batch.targets[static_cast<size_t>(begin + row)];
+      const std::span<float> values(logits.Row(row), static_cast<size_t>(V));
+      double& loss = losses[static_cast<size_t>(begin + row)];
+      if (target == kNoTarget) {
+        std::ranges::fill(values, 0.0f);
+      } else if (teacher_) {
+        loss = DistillationBackward(values, {wanted.Row(row), values.size()}, target,
+                                    static_cast<float>(teacher_weight_), gradient_scale);
+      } else {
+        loss = SoftmaxCrossEntropyBackward(values, target, gradient_scale);
       }
-      losses[t] = SoftmaxCrossEntropyBackward({logits.Row(row), static_cast<size_t>(V)}, batch.targets[t],
-                                              gradient_scale);
     };
     ParallelFor(rows, differentiate, /*work=*/rows * V * 20);
     if (gradients.head.data) OuterAccumulate(logits, final.Rows(begin, rows), gradients.head);

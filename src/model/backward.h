@@ -1,13 +1,16 @@
-// Gradients of the language-modelling loss with respect to the weights of a model.
+// Gradients of the language-modelling loss, or of a distance to another model's predictions, with respect to
+// the weights of a model.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "model/gradients.h"
 #include "model/model.h"
+#include "model/runner.h"
 #include "tensor/buffer.h"
 
 namespace ghost {
@@ -50,10 +53,17 @@ class BackwardPass {
   explicit BackwardPass(const Model& model, const GradientRequest& request = {},
                         KeepPolicy policy = KeepPolicy::kInputs);
 
-  // Forward and backward. Returns the sum of -log p over all targets and adds the gradients of `loss_scale`
-  // times that sum to those of `gradients` that are wanted. `done`, if any, is called with the ordinal of a
-  // mixer as soon as its gradients are complete. An empty batch, or ids outside the vocabulary, are
-  // Error(kUsage).
+  // From now on Run learns from another model as well. Its loss of a target becomes
+  //   (1 - weight) * -log p[target] + weight * KL(teacher || p)
+  // with the teacher's distribution over the vocabulary at the same place. The teacher runs forward on every
+  // batch; its logits exist for a few hundred rows at a time, as the model's own do. It must outlive the pass
+  // and have a vocabulary of the same size; weight in 0..1, where 0 means no teacher.
+  void LearnFrom(const Model& teacher, double weight);
+
+  // Forward and backward. Returns the sum of the loss over all targets, which is -log p where there is no
+  // teacher, and adds the gradients of `loss_scale` times that sum to those of `gradients` that are wanted.
+  // `done`, if any, is called with the ordinal of a mixer as soon as its gradients are complete. An empty
+  // batch, or ids outside the vocabulary, are Error(kUsage).
   double Run(const TokenBatch& batch, double loss_scale, const ModelGradients& gradients,
              const std::function<void(int mixer)>& done = nullptr);
 
@@ -61,7 +71,7 @@ class BackwardPass {
   // time. Fewer than two tokens are Error(kUsage).
   double Run(std::span<const int32_t> tokens, double loss_scale, const GradientSink& sink);
 
-  // The sum of -log p alone.
+  // The sum of -log p alone, with and without a teacher.
   double Loss(const TokenBatch& batch);
 
  private:
@@ -85,6 +95,8 @@ class BackwardPass {
   Buffer dhidden_;    // (T, M): gradient of the residual stream
   Buffer dembedded_;  // (T, M): gradient of the embeddings, beside that of the residual stream
   Buffer final_, dfinal_, logits_, sample_gradients_;
+  std::optional<Runner> teacher_;
+  double teacher_weight_ = 0.0;
 };
 
 }  // namespace ghost

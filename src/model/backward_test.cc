@@ -9,6 +9,7 @@
 #include "base/rng.h"
 #include "base/threads.h"
 #include "checkpoint/random_model.h"
+#include "kernels/rows/softmax_backward.h"
 #include "tests/support/reference_model.h"
 #include "tests/support/tiny_config.h"
 
@@ -316,6 +317,71 @@ TEST(BackwardPass, BadSamplesAreRefused) {
   for (const std::vector<int32_t>& tokens : std::vector<std::vector<int32_t>>{{}, {1}, {1, 50}, {-1, 2}}) {
     EXPECT_THROW(pass.Run(tokens, 1.0, sink), Error);
   }
+}
+
+// The loss of a batch with a teacher, from both models' logits.
+double TaughtLoss(const Model& model, const Model& teacher, const TokenBatch& batch, float weight) {
+  Runner runner(model), other(teacher);
+  double loss = 0;
+  const auto L = static_cast<size_t>(batch.length);
+  for (size_t begin = 0; begin < batch.tokens.size(); begin += L) {
+    const SequenceInput input{.tokens = batch.tokens.subspan(begin, L)};
+    const ConstView logits = runner.Logits(runner.Forward({&input, 1}));
+    const ConstView wanted = other.Logits(other.Forward({&input, 1}));
+    for (size_t t = 0; t < L; ++t) {
+      if (batch.targets[begin + t] == kNoTarget) continue;
+      const auto row = static_cast<int64_t>(t);
+      std::vector<float> values(logits.Row(row), logits.Row(row) + logits.cols);
+      const std::span<const float> q(wanted.Row(row), values.size());
+      loss += DistillationBackwardRef(values, q, batch.targets[begin + t], weight, 1.0f);
+    }
+  }
+  return loss;
+}
+
+// The loss is linear in the weight, and so are its gradients.
+TEST(BackwardPass, ATeacherAddsItsShareToLossAndGradients) {
+  const ModelConfig config = TinyConfig(2, 16), larger = TinyConfig(1, 24);
+  const Model model = MakeRandomModel(config, DType::kF32, 3),
+              teacher = MakeRandomModel(larger, DType::kBF16, 4);
+  const OwnedBatch owned(3, 66, config.vocab_size);
+  BackwardPass pass(model, {}, KeepPolicy::kActivations);
+  OwnedGradients plain(config), taught(config), mixed(config);
+  const double alone = pass.Run(owned.batch, 0.5, plain.views);
+  pass.LearnFrom(teacher, 1.0);
+  EXPECT_NEAR(pass.Run(owned.batch, 0.5, taught.views), TaughtLoss(model, teacher, owned.batch, 1.0f), 1e-3);
+  EXPECT_NEAR(pass.Loss(owned.batch), alone, 1e-6 * alone);  // of the text alone
+  pass.LearnFrom(teacher, 0.25);
+  SetThreads(1);
+  const double loss = pass.Run(owned.batch, 0.5, mixed.views);
+  EXPECT_NEAR(loss, TaughtLoss(model, teacher, owned.batch, 0.25f), 1e-3);
+  for (size_t i = 0; i < plain.memory.size(); ++i) {
+    std::vector<double> sum;
+    for (size_t k = 0; k < plain.memory[i].size(); ++k)
+      sum.push_back(0.75 * plain.memory[i][k] + 0.25 * taught.memory[i][k]);
+    ExpectClose(sum, ConstView(mixed.memory[i].data(), 1, static_cast<int64_t>(sum.size())), 1.0, "mixed");
+  }
+  SetThreads(3);
+  OwnedGradients again(config);
+  EXPECT_EQ(pass.Run(owned.batch, 0.5, again.views), loss);
+  EXPECT_EQ(again.memory, mixed.memory);
+  SetThreads(0);
+  pass.LearnFrom(teacher, 0.0);
+  OwnedGradients without(config);
+  EXPECT_EQ(pass.Run(owned.batch, 0.5, without.views), alone);
+  EXPECT_EQ(without.memory, plain.memory);
+}
+
+TEST(BackwardPass, NothingIsLeftToLearnFromAnEqualTeacher) {
+  const ModelConfig config = TinyConfig(2, 16);
+  const Model model = MakeRandomModel(config, DType::kF32, 3);
+  const OwnedBatch owned(3, 130, config.vocab_size);
+  BackwardPass pass(model, {}, KeepPolicy::kActivations);
+  pass.LearnFrom(model, 1.0);
+  OwnedGradients gradients(config);
+  EXPECT_EQ(pass.Run(owned.batch, 1.0, gradients.views), 0.0);
+  for (const std::vector<float>& values : gradients.memory)
+    EXPECT_EQ(values, std::vector<float>(values.size(), 0.0f));
 }
 
 }  // namespace
