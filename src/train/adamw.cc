@@ -54,6 +54,7 @@ double GradientNorm(const float* gradients, int64_t size) {
 AdamW::AdamW(const ParameterLayout& layout, const AdamWSettings& settings)
     : settings_(settings), size_(layout.size), first_(layout.size), second_(layout.size) {
   for (const ParameterRow& row : layout.rows) {
+    if (row.frozen) continue;
     const int64_t end = row.offset + row.count;
     for (int64_t begin = row.offset; begin < end; begin += kPiece) {
       pieces_.push_back({begin, std::min(end, begin + kPiece), row.decays});

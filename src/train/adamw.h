@@ -23,7 +23,8 @@ class AdamW {
  public:
   AdamW(const ParameterLayout& layout, const AdamWSettings& settings);
 
-  // Update number `step` (the first is 1) with gradient g = gradient_scale * gradients, for every element:
+  // Update number `step` (the first is 1) with gradient g = gradient_scale * gradients, for every element of
+  // tensors that are not frozen:
   //   m <- beta1 m + (1 - beta1) g;  v <- beta2 v + (1 - beta2) g^2
   //   w <- (1 - lr decay) w - lr * (m / (1 - beta1^step)) / (sqrt(v / (1 - beta2^step)) + eps)
   void Step(int64_t step, double lr, double gradient_scale, const float* gradients, float* weights);

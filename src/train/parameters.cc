@@ -1,10 +1,13 @@
 #include "train/parameters.h"
 
+#include <fnmatch.h>
+
 #include <algorithm>
 #include <cmath>
 #include <string_view>
 
 #include "base/check.h"
+#include "base/error.h"
 #include "base/rng.h"
 #include "checkpoint/random_model.h"
 
@@ -55,6 +58,11 @@ Draw RuleFor(std::string_view name) {
   return Uniform;
 }
 
+bool FitsPattern(const std::string& name, const std::string& pattern) {
+  if (pattern.find_first_of("*?[") == std::string::npos) return name.find(pattern) != std::string::npos;
+  return fnmatch(pattern.c_str(), name.c_str(), /*flags=*/0) == 0;
+}
+
 }  // namespace
 
 ParameterLayout MakeParameterLayout(const ModelConfig& config) {
@@ -67,6 +75,24 @@ ParameterLayout MakeParameterLayout(const ModelConfig& config) {
     layout.size += (count + kLine - 1) / kLine * kLine;
   });
   return layout;
+}
+
+void FreezeOthers(const std::vector<std::string>& patterns, ParameterLayout& layout) {
+  if (patterns.empty()) return;
+  for (ParameterRow& row : layout.rows) row.frozen = true;
+  for (const std::string& pattern : patterns) {
+    bool fits = false;
+    for (ParameterRow& row : layout.rows) {
+      if (pattern.empty() || !FitsPattern(row.name, pattern)) continue;
+      row.frozen = false;
+      fits = true;
+    }
+    if (fits) continue;
+    throw Error(ErrorKind::kUsage, "no tensor of the model has such a name",
+                {.expected = "part of a name, or a glob of one, such as " + layout.rows[1].name,
+                 .actual = "`" + pattern + "`",
+                 .setting = "train_tensors"});
+  }
 }
 
 ModelWeights ViewWeights(const ParameterLayout& layout, const ModelConfig& config,
@@ -86,8 +112,10 @@ ModelGradients ViewGradients(const ParameterLayout& layout, const ModelConfig& c
   ModelGradients gradients(config);
   size_t next = 0;
   ForEachTensor(gradients, config, [&](View& slot, const TensorRow& row) {
+    const ParameterRow& place = layout.rows[next++];
+    if (place.frozen) return;
     const int64_t rows = row.shape.rank() == 1 ? 1 : row.shape[0];
-    slot = View(memory + layout.rows[next++].offset, rows, row.shape.NumElements() / rows);
+    slot = View(memory + place.offset, rows, row.shape.NumElements() / std::max<int64_t>(rows, 1));
   });
   if (config.tied_head) gradients.head = gradients.embedding;
   return gradients;

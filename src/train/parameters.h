@@ -18,6 +18,7 @@ struct ParameterRow {
   int64_t offset = 0;   // floats, a multiple of a cache line; what lies between two tensors stays zero
   int64_t count = 0;    // elements
   bool decays = false;  // weight decay: matrices and the convolution, not norms, biases, A_log, D, dt_bias
+  bool frozen = false;  // no gradient and no update
 };
 
 struct ParameterLayout {
@@ -27,12 +28,16 @@ struct ParameterLayout {
 
 ParameterLayout MakeParameterLayout(const ModelConfig& config);
 
+// Freezes every tensor but those that `patterns` name: by a glob of the whole name (a pattern with *, ? or [)
+// or by a part of it. Without patterns nothing is frozen. A pattern that fits no name is Error(kUsage).
+void FreezeOthers(const std::vector<std::string>& patterns, ParameterLayout& layout);
+
 // Tensors that alias `memory` (layout.size floats), for a Model. Whoever changes the floats afterwards must
 // make the Model again: it has copies of the small vectors.
 ModelWeights ViewWeights(const ParameterLayout& layout, const ModelConfig& config,
                          const std::shared_ptr<const Buffer>& memory);
 
-// The same for gradients; a tied head is the embedding's view.
+// The same for gradients; a tied head is the embedding's view, and frozen tensors have an empty one.
 ModelGradients ViewGradients(const ParameterLayout& layout, const ModelConfig& config, float* memory);
 
 // Mamba2's own initialisation: A uniform in 1..16, step sizes log-uniform in 1e-3..1e-1 (not below 1e-4)

@@ -1,15 +1,20 @@
 #include "train/parameters.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
 
+#include "base/error.h"
 #include "model/weights.h"
+#include "tests/support/tiny_config.h"
 #include "train/shapes.h"
 
 namespace ghost {
 namespace {
+
+using testing::ElementsAre;
 
 struct Initialized {
   explicit Initialized(const ModelConfig& config, uint64_t seed = 1)
@@ -91,6 +96,39 @@ TEST(Parameters, NamedShapes) {
   EXPECT_EQ(TrainingShape("tiny-g4", 4096).mixers[0].num_groups(), 4);
   EXPECT_EQ(TrainingShape("tiny-128", 512).mixers[0].num_heads, 4);
   EXPECT_FALSE(IsTrainingShape("huge"));
+}
+
+std::vector<std::string> Trained(const std::vector<std::string>& patterns) {
+  ParameterLayout layout = MakeParameterLayout(TinyConfig(1, 8));
+  FreezeOthers(patterns, layout);
+  std::vector<std::string> names;
+  for (const ParameterRow& row : layout.rows) {
+    if (!row.frozen) names.push_back(row.name);
+  }
+  return names;
+}
+
+TEST(Parameters, PatternsChooseWhatIsTrained) {
+  EXPECT_EQ(Trained({}).size(), MakeParameterLayout(TinyConfig(1, 8)).rows.size());
+  EXPECT_THAT(Trained({"in_proj"}), ElementsAre("backbone.layers.0.mixer.in_proj.weight",
+                                                "backbone.layers.1.mixer.in_proj.weight"));
+  EXPECT_THAT(Trained({"*.1.*conv1d.*", "norm_f"}),
+              ElementsAre("backbone.layers.1.mixer.conv1d.weight", "backbone.layers.1.mixer.conv1d.bias",
+                          "backbone.norm_f.weight"));
+  for (const char* pattern : {"in_prj", "in_proj*", ""}) EXPECT_THROW(Trained({"conv1d", pattern}), Error);
+}
+
+TEST(Parameters, FrozenTensorsHaveNoGradient) {
+  const ModelConfig config = TinyConfig(1, 8);
+  ParameterLayout layout = MakeParameterLayout(config);
+  FreezeOthers({"layers.1.mixer.conv1d.weight"}, layout);
+  Buffer memory(layout.size);
+  ModelGradients gradients = ViewGradients(layout, config, memory.data());
+  int wanted = 0;
+  ForEachTensor(gradients, config, [&](const View& view, const TensorRow&) { wanted += view.data ? 1 : 0; });
+  EXPECT_EQ(wanted, 1);
+  EXPECT_EQ(gradients.head.data, nullptr);
+  EXPECT_EQ(gradients.mixers[1].conv.rows, layout.rows[12].shape[0]);
 }
 
 }  // namespace

@@ -24,6 +24,12 @@ const TrainerSettings& Checked(const TrainerSettings& s) {
   return s;
 }
 
+ParameterLayout MakeTrainedLayout(const ModelConfig& config, const TrainerSettings& settings) {
+  ParameterLayout layout = MakeParameterLayout(config);
+  FreezeOthers(settings.train_tensors, layout);
+  return layout;
+}
+
 std::shared_ptr<Buffer> MakeInitialWeights(const ParameterLayout& layout, const ModelConfig& config,
                                            const TrainerSettings& settings) {
   auto weights = std::make_shared<Buffer>(layout.size);
@@ -66,15 +72,17 @@ Trainer::Trainer(const ModelConfig& config, const TrainerSettings& settings, Win
     : config_(config),
       settings_(Checked(settings)),
       source_(source),
-      layout_(MakeParameterLayout(config)),
+      layout_(MakeTrainedLayout(config, settings)),
       weights_(MakeInitialWeights(layout_, config, settings)),
       gradients_(layout_.size),
       gradient_views_(ViewGradients(layout_, config, gradients_.data())),
       optimizer_(layout_, settings.adamw),
       model_(config, ViewWeights(layout_, config, weights_)),
-      pass_(model_, {}, KeepPolicy::kActivations) {}
+      pass_(model_, {}, KeepPolicy::kActivations) {
+  if (settings.teacher) pass_.LearnFrom(*settings.teacher, settings.teacher_weight);
+}
 
-// The sum of -log p over the step's windows; gradients_ becomes the gradient of their mean.
+// The sum of the loss over the step's windows; gradients_ becomes the gradient of their mean.
 double Trainer::AddGradients() {
   const int64_t L = settings_.length, first = step_ * settings_.batch;
   const double scale = 1.0 / static_cast<double>(settings_.batch * L);
@@ -93,8 +101,21 @@ double Trainer::AddGradients() {
   return loss;
 }
 
+// Without a gradient the moments of an element stay zero, and so does the element.
+void Trainer::KeepZeros() {
+  for (const ParameterRow& row : layout_.rows) {
+    if (!row.decays || row.frozen) continue;
+    const float* weights = weights_->data() + row.offset;
+    float* gradients = gradients_.data() + row.offset;
+    for (int64_t i = 0; i < row.count; ++i) {
+      if (weights[i] == 0.0f) gradients[i] = 0.0f;
+    }
+  }
+}
+
 void Trainer::Step() {
   const double loss = AddGradients() / static_cast<double>(settings_.batch * settings_.length);
+  if (settings_.keep_zeros) KeepZeros();
   const double norm = GradientNorm(gradients_.data(), layout_.size);
   if (!std::isfinite(loss) || !std::isfinite(norm)) {
     throw Error(ErrorKind::kUsage, "training has diverged: the loss is no number any more",

@@ -1,8 +1,10 @@
-// Next-token training of a Mamba2 model: batches, gradients, clipping, AdamW.
+// Training of a Mamba2 model on text, alone or by imitating another model: batches, gradients, clipping,
+// AdamW.
 #pragma once
 
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "base/json.h"
@@ -27,6 +29,12 @@ struct TrainerSettings {
   uint64_t seed = 42;       // of the weights
   Initialization init = Initialization::kMamba2;
   const ModelWeights* start = nullptr;  // weights to continue from instead; needed by the constructor only
+  // Another model to imitate (BackwardPass::LearnFrom), of the same vocabulary; must outlive the trainer.
+  const Model* teacher = nullptr;
+  double teacher_weight = 0.0;             // 0 to 1
+  std::vector<std::string> train_tensors;  // patterns of FreezeOthers; empty: all tensors are trained
+  // Elements of matrices and convolutions that are zero stay zero: they are what a mask has set to zero.
+  bool keep_zeros = false;
 };
 
 struct ValidationPoint {
@@ -36,7 +44,7 @@ struct ValidationPoint {
 
 // What happened so far: one entry per update.
 struct TrainingHistory {
-  std::vector<double> losses;          // mean -log p per token, before the update
+  std::vector<double> losses;          // mean per token, before the update: -log p, or with a teacher's part
   std::vector<double> gradient_norms;  // before clipping
   std::vector<ValidationPoint> validations;
 };
@@ -69,6 +77,7 @@ class Trainer {
 
  private:
   double AddGradients();
+  void KeepZeros();
 
   ModelConfig config_;
   TrainerSettings settings_;

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
@@ -10,6 +11,7 @@
 #include "base/interrupt.h"
 #include "base/rng.h"
 #include "base/threads.h"
+#include "checkpoint/random_model.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/tiny_config.h"
 
@@ -147,6 +149,118 @@ TEST(Trainer, SettingsThatCannotBeAreRefused) {
     settings.*field = 0;
     EXPECT_THROW(Trainer(TinyConfig(1, 8), settings, source), Error);
   }
+}
+
+// A trainer's settings for a model to heal and a model to imitate.
+TrainerSettings HealingSettings(const Model& start, const Model& teacher, double weight) {
+  TrainerSettings settings = SmallSettings();
+  settings.start = &start.weights();
+  settings.teacher = &teacher;
+  settings.teacher_weight = weight;
+  return settings;
+}
+
+TEST(Trainer, AnEqualTeacherChangesNothing) {
+  const Model model = MakeRandomModel(TinyConfig(2, 16), DType::kF32, 1);
+  CorpusWindows source = SmallCorpus();
+  TrainerSettings settings = HealingSettings(model, model, 1.0);
+  settings.adamw.weight_decay = 0.0;
+  Trainer trainer(model.config(), settings, source);
+  const std::vector<float> before = WeightsOf(trainer);
+  trainer.Step();
+  EXPECT_EQ(trainer.history().losses[0], 0.0);
+  EXPECT_EQ(trainer.history().gradient_norms[0], 0.0);
+  EXPECT_EQ(WeightsOf(trainer), before);
+}
+
+TEST(Trainer, ImitatesItsTeacher) {
+  const Model model = MakeRandomModel(TinyConfig(2, 16), DType::kF32, 1);
+  const Model teacher = MakeRandomModel(TinyConfig(2, 24), DType::kBF16, 2);
+  CorpusWindows source = SmallCorpus();
+  Trainer trainer(model.config(), HealingSettings(model, teacher, 1.0), source);
+  while (trainer.step() < 40) trainer.Step();
+  EXPECT_LT(trainer.history().losses.back(), 0.5 * trainer.history().losses.front());
+}
+
+TEST(Trainer, AResumedHealingGivesTheSameBits) {
+  ModelConfig ragged = TinyConfig(2, 16);
+  ragged.mixers[0].SetGroups({0, 5, 12});
+  ragged.mixers[1].SetGroups({0, 0, 9});
+  const Model model = MakeRandomModel(ragged, DType::kF32, 1);
+  const Model teacher = MakeRandomModel(TinyConfig(2, 16), DType::kBF16, 2);
+  TrainerSettings settings = HealingSettings(model, teacher, 0.7);
+  settings.train_tensors = {"in_proj", "conv1d"};
+  CorpusWindows source = SmallCorpus();
+  SetThreads(1);
+  Trainer whole(ragged, settings, source);
+  while (whole.step() < 8) whole.Step();
+  SetThreads(2);
+  const TempDir dir;
+  Trainer first(ragged, settings, source);
+  while (first.step() < 5) first.Step();
+  first.Save(dir.File("state"), {{"teacher", 1}});
+  EXPECT_THROW(first.Load(dir.File("state"), {{"teacher", 2}}), Error);
+  Trainer second(ragged, settings, source);
+  second.Load(dir.File("state"), {{"teacher", 1}});
+  while (second.step() < 8) second.Step();
+  SetThreads(0);
+  EXPECT_EQ(second.history().losses, whole.history().losses);
+  EXPECT_EQ(WeightsOf(second), WeightsOf(whole));
+}
+
+TEST(Trainer, FrozenTensorsStayAsTheyWere) {
+  const Model model = MakeRandomModel(TinyConfig(2, 16), DType::kF32, 1);
+  CorpusWindows source = SmallCorpus();
+  TrainerSettings settings = SmallSettings();
+  settings.start = &model.weights();
+  settings.train_tensors = {"*.1.mixer.in_proj.*", "conv1d"};
+  Trainer trainer(model.config(), settings, source);
+  while (trainer.step() < 3) trainer.Step();
+  std::vector<Tensor> before;
+  ForEachTensor(model.weights(), model.config(),
+                [&](const Tensor& tensor, const TensorRow&) { before.push_back(tensor); });
+  size_t next = 0;
+  ForEachTensor(trainer.model().weights(), model.config(), [&](const Tensor& tensor, const TensorRow& row) {
+    const std::string& name = row.names.name;
+    const bool trained =
+        name == "backbone.layers.1.mixer.in_proj.weight" || name.find("conv1d") != std::string::npos;
+    EXPECT_EQ(ToFloats(tensor) == ToFloats(before[next++]), !trained) << name;
+  });
+}
+
+// Every third weight of the projections, and one channel of B and C with its convolution.
+TEST(Trainer, ZerosOfAMaskStayZero) {
+  const ModelConfig config = TinyConfig(1, 8);
+  const ParameterLayout layout = MakeParameterLayout(config);
+  const auto memory = std::make_shared<Buffer>(layout.size);
+  InitializeParameters(layout, config, 3, memory->data());
+  const MixerDims& dims = config.mixers[0];
+  for (const ParameterRow& row : layout.rows) {
+    float* values = memory->data() + row.offset;
+    if (row.name.ends_with("in_proj.weight")) {
+      for (int64_t i = 0; i < row.count; i += 3) values[i] = 0.0f;
+      for (const int begin : {dims.b_row(), dims.c_row()})
+        std::fill_n(values + (begin + 2) * dims.d_model, dims.d_model, 0.0f);
+    }
+    if (row.name.find("conv1d") == std::string::npos) continue;
+    const int64_t width = row.count / dims.conv_channels();
+    for (const int begin : {dims.conv_b(), dims.conv_c()})
+      std::fill_n(values + (begin + 2) * width, width, 0.0f);
+  }
+  const ModelWeights weights = ViewWeights(layout, config, memory);
+  TrainerSettings settings = SmallSettings();
+  settings.start = &weights;
+  const auto count_zeros = [&](bool keep) {
+    settings.keep_zeros = keep;
+    CorpusWindows source = SmallCorpus();
+    Trainer trainer(config, settings, source);
+    while (trainer.step() < 3) trainer.Step();
+    return std::ranges::count(WeightsOf(trainer), 0.0f);
+  };
+  const int64_t zeros = std::ranges::count(memory->span(), 0.0f) - (layout.size - CountParameters(config));
+  EXPECT_GT(zeros, 1000);
+  EXPECT_EQ(count_zeros(true), zeros);
+  EXPECT_LT(count_zeros(false), zeros / 2);
 }
 
 }  // namespace
