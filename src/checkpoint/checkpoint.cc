@@ -128,6 +128,18 @@ Checkpoint OpenCheckpoint(const std::string& path) {
   return OpenGguf(path, path);
 }
 
+std::string ReadGhostDocument(const Checkpoint& checkpoint) {
+  const std::string file = checkpoint.path + "/" + kGhostFile;
+  if (FileExists(file)) return ReadFile(file, kMaxGhostBytes);
+  if (!checkpoint.gguf || !checkpoint.gguf->keys.contains(kGhostFile)) return "";
+  const std::string text = GgufString(*checkpoint.gguf, kGhostFile);
+  if (IsRagged(ParseJson(text, checkpoint.weights), checkpoint.weights)) {
+    throw Error(ErrorKind::kCorrupt, "a GGUF file cannot hold a ragged model",
+                {.file = checkpoint.weights, .tensor = kGhostFile});
+  }
+  return text;
+}
+
 std::string ContentHash(const TensorSet& tensors) {
   const std::unique_ptr<XXH3_state_t, decltype(&XXH3_freeState)> state(XXH3_createState(), XXH3_freeState);
   XXH3_128bits_reset(state.get());

@@ -34,6 +34,10 @@ struct Checkpoint {
 // says "storage": "ragged" gives every layer and group its own state size (ragged.h).
 Checkpoint OpenCheckpoint(const std::string& path);
 
+// The ghost.json of a pruned model: a file beside the weights, without which a ragged model cannot be read,
+// or a key of a lone GGUF file. Empty if there is none.
+std::string ReadGhostDocument(const Checkpoint& checkpoint);
+
 // A short fingerprint of the stored tensors for result files: XXH3 of names, types, shapes and up to 64 KiB
 // of every tensor's bytes (of larger ones four evenly spaced pages), so that it is instant for files of any
 // size, yet sees every convolution channel of the released models and with it every mask.

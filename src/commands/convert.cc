@@ -87,21 +87,6 @@ TokenizerSpec LoadSpec(const Job& job) {
   return spec;
 }
 
-// The ghost.json of a pruned source: a file beside the weights (without which a ragged model cannot be read),
-// or a key of a lone GGUF file. Empty when there is none.
-std::string GhostDocument(const Job& job) {
-  const Checkpoint& source = job.source;
-  const std::string file = source.path + "/" + kGhostFile;
-  if (FileExists(file)) return ReadFile(file);
-  if (!source.gguf || !source.gguf->keys.contains(kGhostFile)) return "";
-  const std::string text = GgufString(*source.gguf, kGhostFile);
-  if (IsRagged(ParseJson(text, source.weights), source.weights)) {
-    throw Error(ErrorKind::kCorrupt, "a GGUF file cannot hold a ragged model",
-                {.file = source.weights, .tensor = kGhostFile});
-  }
-  return text;
-}
-
 // --- to GGUF ---
 
 void AddTokenizerKeys(Job& job, GgufKeys& keys) {
@@ -143,7 +128,7 @@ std::string WriteGguf(Job& job) {
     keys.emplace_back("general.name", FileName(source.path));
     AddTokenizerKeys(job, keys);
   }
-  if (const std::string ghost = GhostDocument(job); !ghost.empty()) {
+  if (const std::string ghost = ReadGhostDocument(job.source); !ghost.empty()) {
     std::erase_if(keys, [](const auto& item) { return item.first == kGhostFile; });
     keys.emplace_back(kGhostFile, ghost);
   }
@@ -230,7 +215,7 @@ void CopyCompanions(Job& job, const std::string& to) {
                           "give the model's own with --tokenizer PATH"
                         : "no tokenizer.json beside the model; give one with --tokenizer PATH");
   }
-  if (const std::string ghost = GhostDocument(job); !ghost.empty())
+  if (const std::string ghost = ReadGhostDocument(job.source); !ghost.empty())
     WriteFileAtomically(to + "/" + kGhostFile, ghost);
 }
 
