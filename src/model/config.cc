@@ -84,6 +84,18 @@ int LargestStateSize(const ModelConfig& config) {
   return size;
 }
 
+std::string StateSizes(const ModelConfig& config) {
+  int smallest = LargestStateSize(config), largest = 0;
+  for (const MixerDims& dims : config.mixers) {
+    for (int g = 0; g < dims.num_groups(); ++g) {
+      smallest = std::min(smallest, dims.group_size(g));
+      largest = std::max(largest, dims.group_size(g));
+    }
+  }
+  const std::string text = std::to_string(smallest);
+  return smallest == largest ? text : text + " to " + std::to_string(largest);
+}
+
 bool HasGroups(const ModelConfig& config) {
   return std::ranges::any_of(config.mixers, [](const MixerDims& d) { return d.num_groups() > 1; });
 }

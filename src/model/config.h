@@ -109,6 +109,8 @@ int CacheOfAttention(const ModelConfig& config, int index);
 int UniformStateSize(const ModelConfig& config);
 // The largest N of all groups of all mixers, at least 1.
 int LargestStateSize(const ModelConfig& config);
+// The N of all groups of all mixers, for people: "128", or "20 to 90" where they differ.
+std::string StateSizes(const ModelConfig& config);
 // Whether any mixer has more than one group.
 bool HasGroups(const ModelConfig& config);
 

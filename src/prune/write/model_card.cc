@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
 
 #include "base/file_name.h"
 #include "checkpoint/family.h"
@@ -15,16 +14,6 @@ namespace ghost {
 namespace {
 
 std::string Megabytes(int64_t bytes) { return fmt::format("{:.2f} MB", static_cast<double>(bytes) / 1e6); }
-
-// "128", or "20 to 90" where groups differ.
-std::string StateSizes(const ModelConfig& config) {
-  std::set<int> sizes;
-  for (const MixerDims& dims : config.mixers) {
-    for (int g = 0; g < dims.num_groups(); ++g) sizes.insert(dims.group_size(g));
-  }
-  if (sizes.size() == 1) return std::to_string(*sizes.begin());
-  return fmt::format("{} to {}", *sizes.begin(), *sizes.rbegin());
-}
 
 std::string WhatItIs(const ModelCardFacts& f) {
   const std::string base = FileName(f.base_model);
