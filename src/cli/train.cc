@@ -23,7 +23,7 @@ void PrintTrain(const TrainResult& r) {
 
 void AddTrain(CLI::App& app) {
   AddVerb<TrainOptions>(
-      app, "train", "Train a small Mamba2 from text.",
+      app, "train", "Train a small Mamba2 from text, or heal a pruned one.",
       "ghost train --corpus books.txt --tokenizer tokenizer.json --config tiny --steps 5000 "
       "--output ./tiny",
       Train, PrintTrain);

@@ -23,6 +23,10 @@ std::string TokenizerHint(const ModelConfig& config) {
   return "give the tokenizer.json this model was trained with as --tokenizer PATH";
 }
 
+bool HasVocabulary(const Checkpoint& checkpoint) {
+  return checkpoint.gguf && checkpoint.gguf->keys.contains("tokenizer.ggml.tokens");
+}
+
 // -1 when the key is missing.
 int32_t OptionalId(const GgufFile& gguf, const std::string& key) {
   if (!gguf.keys.contains(key)) return -1;
@@ -88,11 +92,13 @@ LoadedModel LoadModel(const ModelOptions& options) {
   return {std::move(checkpoint), std::move(model)};
 }
 
+bool HasTokenizer(const Checkpoint& checkpoint) {
+  return HasVocabulary(checkpoint) || FileExists(checkpoint.path + "/tokenizer.json");
+}
+
 Tokenizer LoadTokenizerFor(const Checkpoint& checkpoint, const std::string& override_path) {
   if (!override_path.empty()) return LoadTokenizer(override_path);
-  if (checkpoint.gguf && checkpoint.gguf->keys.contains("tokenizer.ggml.tokens")) {
-    return MakeGgufTokenizer(*checkpoint.gguf);
-  }
+  if (HasVocabulary(checkpoint)) return MakeGgufTokenizer(*checkpoint.gguf);
   if (FileExists(checkpoint.path + "/tokenizer.json"))
     return LoadTokenizer(checkpoint.path + "/tokenizer.json");
   throw Error(

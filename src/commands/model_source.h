@@ -24,6 +24,9 @@ struct LoadedModel {
 };
 LoadedModel LoadModel(const ModelOptions& options);
 
+// Whether a checkpoint has a tokenizer of its own.
+bool HasTokenizer(const Checkpoint& checkpoint);
+
 // The tokenizer of a checkpoint: `override_path` if given, else tokenizer.json beside the weights, else the
 // vocabulary inside a GGUF file. Without any, Error(kNotFound) names the tokenizer that models of this
 // vocabulary size use.

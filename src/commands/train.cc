@@ -3,9 +3,13 @@
 #include <fmt/format.h>
 #include <xxhash.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <memory>
+#include <optional>
+#include <span>
+#include <sstream>
 
 #include "base/atomic_directory.h"
 #include "base/error.h"
@@ -26,6 +30,7 @@ namespace ghost {
 namespace {
 
 constexpr size_t kCurvePoints = 500;
+constexpr size_t kSampleTokens = 4096;  // of the corpus, on which two tokenizers are compared
 
 // Where the state of an unfinished run is; not inside OUTPUT, which appears only when it is whole.
 std::string StateOf(const TrainOptions& o) {
@@ -91,10 +96,22 @@ std::vector<ValidationSummary> SummarizeValidations(const std::vector<Validation
   return list;
 }
 
-TrainerSettings SettingsOf(const TrainOptions& o, const TrainStart& start) {
+// The patterns of --train-tensors. Empty ones stay, for the trainer to refuse.
+std::vector<std::string> TensorPatterns(const TrainOptions& o) {
+  std::vector<std::string> patterns;
+  std::istringstream list(o.train_tensors);
+  for (std::string pattern; std::getline(list, pattern, ',');) patterns.push_back(pattern);
+  return patterns;
+}
+
+TrainerSettings SettingsOf(const TrainOptions& o, const TrainStart& start,
+                           const std::optional<TrainTeacher>& teacher) {
   TrainerSettings s;
   s.init = start.init;
   if (start.model) s.start = &start.model->model.weights();
+  s.keep_zeros = start.masked;
+  if (teacher) s.teacher = &teacher->model.model, s.teacher_weight = o.teacher_weight;
+  s.train_tensors = TensorPatterns(o);
   s.schedule = {.peak = o.lr, .floor = o.lr_floor, .warmup = o.warmup, .steps = o.steps};
   s.adamw.weight_decay = o.weight_decay;
   s.length = o.length;
@@ -105,12 +122,16 @@ TrainerSettings SettingsOf(const TrainOptions& o, const TrainStart& start) {
   return s;
 }
 
-TrainingRun DescribeRun(const TrainOptions& o, const TrainStart& start, const std::vector<int32_t>& tokens,
+TrainingRun DescribeRun(const TrainOptions& o, const TrainStart& start,
+                        const std::optional<TrainTeacher>& teacher, const std::vector<int32_t>& tokens,
                         const Validation& v) {
   const AdamWSettings adamw;
   return {.config = start.config,
           .corpus = {FileName(o.corpus), tokens.size(), HashOf(tokens)},
           .init = start.name,
+          .teacher = teacher ? teacher->name : "",
+          .teacher_weight = teacher ? o.teacher_weight : 0.0,
+          .train_tensors = o.train_tensors.empty() ? "all" : o.train_tensors,
           .recall_fraction = o.recall_fraction,
           .recall_first = o.recall_first,
           .validation = {FileName(o.validation), std::nullopt, HashOf(v.windows)},
@@ -174,10 +195,14 @@ void CheckOptions(const TrainOptions& o) {
     throw Error(ErrorKind::kUsage, "bad value of --recall-first",
                 {.expected = "0 to " + std::to_string(o.steps), .actual = std::to_string(o.recall_first)});
   }
-  if (!(o.recall_fraction >= 0.0 && o.recall_fraction <= 1.0)) {
-    throw Error(ErrorKind::kUsage, "bad value of --recall-fraction",
-                {.expected = "0 to 1", .actual = fmt::format("{}", o.recall_fraction)});
-  }
+  const auto share = [](double value, const char* flag) {
+    if (value >= 0.0 && value <= 1.0) return;
+    throw Error(ErrorKind::kUsage, std::string("bad value of --") + flag,
+                {.expected = "0 to 1", .actual = fmt::format("{}", value)});
+  };
+  share(o.recall_fraction, "recall-fraction"), share(o.teacher_weight, "teacher-weight");
+  if (o.teacher.empty() && o.teacher_weight != TrainOptions{}.teacher_weight)
+    throw Error(ErrorKind::kUsage, "--teacher-weight needs a --teacher");
 }
 
 std::string CommandOf(const TrainOptions& options) {
@@ -225,18 +250,40 @@ std::string DrawCurve(const TrainResult& r) {
   return DrawLosses(std::move(batches), std::move(held_out));
 }
 
-TrainedOutput OutputOf(const TrainResult& r, const Tokenizer& tokenizer, DType dtype) {
+// ghost.json of a pruned model, with what has happened to it since. Results of the model repeat `pruning`.
+std::string GhostFileOf(const TrainResult& r, const TrainStart& start) {
+  if (start.ghost.is_null()) return "";
+  OrderedJson document = start.ghost;
+  if (document.contains("pruning") && document["pruning"].is_object()) {
+    const TrainingRun& run = r.settings;
+    document["pruning"]["healing"] = {{"steps", run.steps},
+                                      {"tokens", r.tokens},
+                                      {"lr", run.lr},
+                                      {"recall_fraction", run.recall_fraction},
+                                      {"teacher", run.teacher},
+                                      {"teacher_weight", run.teacher_weight},
+                                      {"train_tensors", run.train_tensors}};
+  }
+  return document.dump(1, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
+}
+
+TrainedOutput OutputOf(const TrainResult& r, const Tokenizer& tokenizer, const TrainStart& start,
+                       DType dtype) {
   TrainedOutput output;
   output.path = r.options.output;
   output.force = r.options.force;
   output.dtype = dtype;
   output.tokenizer = r.options.tokenizer;
   output.eos_id = tokenizer.eos_id();
+  output.config = start.config_file;
+  output.ghost = GhostFileOf(r, start);
+  if (start.model) output.start = &start.model->model.weights();
   output.document = TrainingDocument(r);
   output.model_card = MakeTrainingCard({.config = r.settings.config,
                                         .parameters = r.parameters,
                                         .ghost_version = GhostVersion(),
                                         .tokens = r.tokens,
+                                        .start = start.model ? FileName(r.options.init) : "",
                                         .settings = CardSettings(r.settings),
                                         .losses = r.loss_curve,
                                         .validations = r.validations,
@@ -261,12 +308,14 @@ TrainResult Train(const TrainOptions& options) {
   const TrainStart start = LoadTrainStart(options, tokenizer);
   std::vector<int32_t> tokens = LoadTokens(tokenizer, options.corpus, "tokenize");
   const Validation validation = LoadValidation(options, tokenizer);
-  TrainResult r{.options = options, .settings = DescribeRun(options, start, tokens, validation)};
+  const std::span<const int32_t> sample(tokens.data(), std::min(tokens.size(), kSampleTokens));
+  const std::optional<TrainTeacher> teacher = LoadTrainTeacher(options, tokenizer, start.config, sample);
+  TrainResult r{.options = options, .settings = DescribeRun(options, start, teacher, tokens, validation)};
   const OrderedJson fingerprint = ToJson(r.settings);
   CorpusWindows corpus(std::move(tokens), options.length, options.seed);
   GeneratedWindows recall(RecallGenerator(tokenizer, options.seed), tokenizer.eos_id(), options.seed);
   MixedWindows source(corpus, recall, options.recall_fraction, options.recall_first * options.batch);
-  Trainer trainer(start.config, SettingsOf(options, start), source);
+  Trainer trainer(start.config, SettingsOf(options, start, teacher), source);
   if (options.resume && DirectoryExists(state)) trainer.Load(state, fingerprint);
   RunSteps(options, trainer, validation, fingerprint);
 
@@ -280,7 +329,7 @@ TrainResult Train(const TrainOptions& options) {
   r.loss_curve = ThinLossCurve(trainer.history().losses, kCurvePoints);
   r.validations = SummarizeValidations(trainer.history().validations, validation);
   FinishRun(timer, r.run);
-  WriteTrainedModel(trainer, OutputOf(r, tokenizer, dtype));
+  WriteTrainedModel(trainer, OutputOf(r, tokenizer, start, dtype));
   std::error_code ignored;
   std::filesystem::remove_all(state, ignored);
   return r;

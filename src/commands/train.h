@@ -1,4 +1,4 @@
-// `ghost train`: a small Mamba2 from text.
+// `ghost train`: a small Mamba2 from text, or a pruned one healed with the help of the unpruned one.
 #pragma once
 
 #include <cstdint>
@@ -28,6 +28,9 @@ struct TrainOptions {
   double weight_decay = 0.1;
   double clip = 1.0;
   std::string init = "mamba2";
+  std::string teacher;
+  double teacher_weight = 0.9;
+  std::string train_tensors;
   double recall_fraction = 0.0;
   int64_t recall_first = 0;
   std::string validation;
@@ -62,6 +65,14 @@ struct TrainOptions {
     visit(init, OptionInfo{"init",
                            "initial weights: mamba2; mimetic, with which small models learn to recall; or a "
                            "model to continue from, dense or pruned"});
+    visit(teacher, OptionInfo{"teacher", "model to imitate, of the same vocabulary, e.g. the unpruned one"});
+    visit(teacher_weight,
+          OptionInfo{"teacher-weight",
+                     "share of KL(teacher || model) in the loss; the rest is that of the text"});
+    visit(train_tensors,
+          OptionInfo{"train-tensors",
+                     "train only these: parts of tensor names or globs, separated by commas; the others stay "
+                     "as they are (default: all)"});
     visit(recall_fraction, OptionInfo{"recall-fraction", "share of windows made of recall documents"});
     visit(recall_first, OptionInfo{"recall-first", "steps at the beginning with recall documents alone"});
     visit(validation, OptionInfo{"validation", "text to measure on, never learnt from"});

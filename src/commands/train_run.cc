@@ -25,7 +25,7 @@ std::string TextOf(const TrainingText& text) {
   return fmt::format("{}{}, ids {}", text.file, tokens, text.ids);
 }
 
-std::string TextOf(const std::string& text) { return text; }
+std::string TextOf(const std::string& text) { return text.empty() ? "none" : text; }
 
 template <class Value>
 std::string TextOf(const Value& value) {

@@ -24,6 +24,9 @@ struct TrainingRun {
   ModelConfig config;
   TrainingText corpus;
   std::string init;
+  std::string teacher;  // its name and content hash; empty: none
+  double teacher_weight = 0.0;
+  std::string train_tensors = "all";  // or patterns
   double recall_fraction = 0.0;
   int64_t recall_first = 0;
   TrainingText validation;
@@ -39,6 +42,9 @@ struct TrainingRun {
   void ForEach(Visit&& visit) const {
     visit("corpus", corpus);
     visit("init", init);
+    visit("teacher", teacher);
+    visit("teacher_weight", teacher_weight);
+    visit("train_tensors", train_tensors);
     visit("recall_fraction", recall_fraction);
     visit("recall_first", recall_first);
     visit("validation", validation);

@@ -3,7 +3,9 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/file_name.h"
+#include "checkpoint/checkpoint.h"
 #include "checkpoint/family.h"
+#include "prune/write/storage.h"
 #include "train/shapes.h"
 
 namespace ghost {
@@ -20,7 +22,6 @@ void CheckTrainable(const ModelConfig& config, const std::string& file) {
   if (!FamilyOf(config).trainable) refuse("mamba2", config.family);
   if (config.layout == Layout::kGguf)
     refuse("a checkpoint directory (ghost convert makes one)", "a GGUF file");
-  if (UniformStateSize(config) < 1) refuse("one state size for all layers and groups", "different ones");
 }
 
 ModelConfig ConfigOf(const TrainOptions& o, const Tokenizer& tokenizer) {
@@ -40,6 +41,34 @@ ModelConfig ConfigOf(const TrainOptions& o, const Tokenizer& tokenizer) {
   return config;
 }
 
+// For the record: a file may be replaced by another of the same name.
+std::string NameAndHash(const std::string& path, const LoadedModel& model) {
+  return FileName(path) + ", " + ContentHash(model.checkpoint.tensors);
+}
+
+// As its own file says it where the layout stays, with what a new one would not have.
+OrderedJson ConfigFileOf(const Checkpoint& source, const ModelConfig& written) {
+  if (source.config.layout != Layout::kHuggingFace) return MakeHuggingFaceConfig(written);
+  return OrderedJson::parse(ReadFile(source.path + "/" + source.files().config));
+}
+
+void LoadStartModel(const TrainOptions& o, const Tokenizer& tokenizer, TrainStart& start) {
+  if (o.config != TrainOptions{}.config) {
+    throw Error(ErrorKind::kUsage, "a model to continue from has its own configuration",
+                {.expected = "either --config or a model as --init", .actual = "both"});
+  }
+  start.model = LoadModel(ModelOptions{.model = o.init});
+  const Checkpoint& source = start.model->checkpoint;
+  start.config = start.model->model.config();
+  CheckTrainable(start.config, o.init);
+  CheckVocabulary(tokenizer, start.config, o.init);
+  start.name = NameAndHash(o.init, *start.model);
+  const std::string ghost = ReadGhostDocument(source);
+  if (ghost.empty()) return;
+  start.ghost = OrderedJson::parse(ghost);
+  start.masked = start.ghost.value("storage", "") == NameOf(Storage::kMasked);
+}
+
 }  // namespace
 
 TrainStart LoadTrainStart(const TrainOptions& o, const Tokenizer& tokenizer) {
@@ -49,18 +78,37 @@ TrainStart LoadTrainStart(const TrainOptions& o, const Tokenizer& tokenizer) {
     start.config = ConfigOf(o, tokenizer);
     if (o.init == "mimetic") start.init = Initialization::kMimetic;
   } else {
-    if (o.config != TrainOptions{}.config) {
-      throw Error(ErrorKind::kUsage, "a model to continue from has its own configuration",
-                  {.expected = "either --config or a model as --init", .actual = "both"});
-    }
-    start.model = LoadModel(ModelOptions{.model = o.init});
-    start.config = start.model->model.config();
-    CheckTrainable(start.config, o.init);
-    CheckVocabulary(tokenizer, start.config, o.init);
-    start.name = FileName(o.init) + ", " + ContentHash(start.model->checkpoint.tensors);
+    LoadStartModel(o, tokenizer, start);
   }
   start.config = Arranged(std::move(start.config), Layout::kHuggingFace);  // what is written
+  start.config_file =
+      start.model ? ConfigFileOf(start.model->checkpoint, start.config) : MakeHuggingFaceConfig(start.config);
   return start;
+}
+
+std::optional<TrainTeacher> LoadTrainTeacher(const TrainOptions& o, const Tokenizer& tokenizer,
+                                             const ModelConfig& student, std::span<const int32_t> sample) {
+  if (o.teacher.empty()) return std::nullopt;
+  TrainTeacher teacher{LoadModel(ModelOptions{.model = o.teacher}), ""};
+  const auto refuse = [&](const std::string& expected, const std::string& actual) {
+    throw Error(
+        ErrorKind::kUsage, "teacher and model have different vocabularies",
+        {.file = o.teacher,
+         .expected = expected,
+         .actual = actual,
+         .hint = "a teacher must have the model's own vocabulary, as the model it was pruned from has"});
+  };
+  const int size = teacher.model.model.config().vocab_size;
+  if (size != student.vocab_size)
+    refuse(std::to_string(student.vocab_size) + " token ids", std::to_string(size));
+  const Checkpoint& source = teacher.model.checkpoint;
+  if (HasTokenizer(source)) {
+    const std::string text = tokenizer.Decode(sample);
+    if (LoadTokenizerFor(source, "").Encode(text) != tokenizer.Encode(text))
+      refuse("the tokens that --tokenizer makes of the text", "others by the teacher's own tokenizer");
+  }
+  teacher.name = NameAndHash(o.teacher, teacher.model);
+  return teacher;
 }
 
 }  // namespace ghost

@@ -10,7 +10,7 @@
 #include "base/file.h"
 #include "checkpoint/checkpoint_files.h"
 #include "checkpoint/convert_tensor.h"
-#include "checkpoint/family.h"
+#include "checkpoint/ragged.h"
 #include "io/safetensors.h"
 
 namespace ghost {
@@ -50,6 +50,14 @@ std::string ValidationTable(const std::vector<ValidationSummary>& points) {
   return table;
 }
 
+// By the order of the table; empty without a start.
+std::vector<Tensor> StartTensors(const ModelConfig& config, const ModelWeights* start) {
+  std::vector<Tensor> tensors;
+  if (start)
+    ForEachTensor(*start, config, [&](const Tensor& tensor, const TensorRow&) { tensors.push_back(tensor); });
+  return tensors;
+}
+
 }  // namespace
 
 std::vector<LossPoint> ThinLossCurve(const std::vector<double>& losses, size_t points) {
@@ -66,38 +74,49 @@ std::vector<LossPoint> ThinLossCurve(const std::vector<double>& losses, size_t p
 
 std::string MakeTrainingCard(const TrainingCardFacts& f) {
   const MixerDims& dims = f.config.mixers.front();
+  const std::string how =
+      f.start.empty() ? "Trained from scratch" : fmt::format("Trained further from {}", f.start);
+  const bool ragged = UniformStateSize(f.config) < 1;
   return fmt::format(
       "---\nlibrary_name: transformers\npipeline_tag: text-generation\n---\n\n"
       "# A small Mamba2 language model\n\n"
       "{:.2f} M parameters: d_model {}, {} layers, {} heads of {}, N = {}, {} group{}, vocabulary {}. "
-      "Trained "
-      "from scratch by ghost {} on {} tokens.\n\n"
+      "{} by ghost {} on {} tokens.{}\n\n"
       "## Training\n\n{}\n![Loss while training](curve.svg)\n\nMean loss of the batches, in nats per "
       "token:\n\n{}{}\n## Use\n\n    ghost generate "
       "PATH --prompt \"Once upon a time\"\n\n"
       "Made with:\n\n    {}\n",
       static_cast<double>(f.parameters) / 1e6, f.config.d_model, f.config.num_layers(), dims.num_heads,
-      dims.head_dim, dims.max_group_size(), dims.num_groups(), dims.num_groups() == 1 ? "" : "s",
-      f.config.vocab_size, f.ghost_version, f.tokens, SettingsTable(f.settings), CurveTable(f.losses),
-      ValidationTable(f.validations), f.command);
+      dims.head_dim, StateSizes(f.config), dims.num_groups(), dims.num_groups() == 1 ? "" : "s",
+      f.config.vocab_size, how, f.ghost_version, f.tokens,
+      ragged ? " Layers have different state sizes, which `ghost.json` lists: only ghost reads it." : "",
+      SettingsTable(f.settings), CurveTable(f.losses), ValidationTable(f.validations), f.command);
 }
 
 void WriteTrainedModel(const Trainer& trainer, const TrainedOutput& output) {
   const Model& model = trainer.model();
   AtomicDirectory directory(output.path, output.force);
   std::map<std::string, Tensor> tensors;
+  const std::vector<Tensor> stored = StartTensors(model.config(), output.start);
+  size_t next = 0;
   ForEachTensor(model.weights(), model.config(), [&](const Tensor& tensor, const TensorRow& row) {
     const std::string& name = row.names.name;
-    tensors[name] = row.is_matrix ? ConvertTensor(tensor, output.dtype, name) : tensor;
+    const size_t number = next++;
+    if (trainer.layout().rows[number].frozen && output.start) {
+      tensors[name] = stored[number];
+    } else {
+      tensors[name] = row.is_matrix ? ConvertTensor(tensor, output.dtype, name) : tensor;
+    }
   });
   SaveSafetensors(directory.path() + "/model.safetensors", tensors, {{"format", "pt"}});
-  OrderedJson config = MakeHuggingFaceConfig(model.config());
+  OrderedJson config = output.config;
   config["torch_dtype"] = output.dtype == DType::kF32 ? "float32" : "bfloat16";
   if (output.eos_id >= 0) {
     for (const char* key : {"bos_token_id", "eos_token_id", "pad_token_id"}) config[key] = output.eos_id;
   }
   WriteFileAtomically(directory.path() + "/config.json", config.dump(2) + "\n");
   CopyTokenizer(output.tokenizer, directory.path());
+  if (!output.ghost.empty()) WriteFileAtomically(directory.path() + "/" + kGhostFile, output.ghost);
   WriteFileAtomically(directory.path() + "/training.json", output.document.dump(2) + "\n");
   WriteFileAtomically(directory.path() + "/README.md", output.model_card);
   WriteFileAtomically(directory.path() + "/curve.svg", output.curve);

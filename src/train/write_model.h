@@ -17,13 +17,17 @@ struct TrainedOutput {
   DType dtype = DType::kBF16;  // of the matrices; small tensors stay float32
   std::string tokenizer;       // tokenizer.json, or a directory with one, to copy
   int32_t eos_id = -1;         // what ends a document; -1 where the tokenizer has none
-  OrderedJson document;        // training.json
-  std::string model_card;      // README.md
-  std::string curve;           // curve.svg, which the card shows
+  OrderedJson config;          // config.json but for the type and the special tokens
+  std::string ghost;           // ghost.json of a pruned model that was trained further; empty: none
+  // What the trainer started from, if it was a model: frozen tensors are written as they are stored there.
+  const ModelWeights* start = nullptr;
+  OrderedJson document;    // training.json
+  std::string model_card;  // README.md
+  std::string curve;       // curve.svg, which the card shows
 };
 
-// config.json, model.safetensors, tokenizer files, training.json, README.md and curve.svg, whole or not at
-// all.
+// config.json, model.safetensors, tokenizer files, ghost.json if there is one, training.json, README.md and
+// curve.svg, whole or not at all.
 void WriteTrainedModel(const Trainer& trainer, const TrainedOutput& output);
 
 struct LossPoint {
@@ -45,6 +49,7 @@ struct TrainingCardFacts {
   int64_t parameters = 0;
   std::string ghost_version;
   int64_t tokens = 0;                                         // seen in training
+  std::string start;                                          // the model it continues; empty: none
   std::vector<std::pair<std::string, std::string>> settings;  // name and value
   std::vector<LossPoint> losses;
   std::vector<ValidationSummary> validations;
