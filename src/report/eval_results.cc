@@ -28,15 +28,13 @@ std::string SettingsOf(const EvalDocument& document, const EvalTaskResult& resul
 PruningKind KindOf(const PruningRecord& pruning) {
   PruningKind kind{.dropped = pruning.sparsity.value_or(std::numeric_limits<double>::quiet_NaN()),
                    .method = pruning.method};
-  if (pruning.by_list()) {
-    kind.details = pruning.mask_file;
-    return kind;
-  }
-  if (!pruning.variant.empty()) kind.method += " " + pruning.variant;
-  kind.details = pruning.calibration;
-  const auto add = [&](const char* part) {
-    kind.details += (kind.details.empty() ? "" : "; ") + std::string(part);
+  kind.details = pruning.by_list() ? pruning.mask_file : pruning.calibration;
+  const auto add = [&](const std::string& part) {
+    kind.details += (kind.details.empty() ? "" : "; ") + part;
   };
+  if (!pruning.healing.empty()) add("healed " + pruning.healing);
+  if (pruning.by_list()) return kind;
+  if (!pruning.variant.empty()) kind.method += " " + pruning.variant;
   if (pruning.pool == "group") add("pool group");
   if (pruning.one_shot && !pruning.always_one_shot) add("one shot");
   if (pruning.conv_bias_kept) add("convolution bias kept");

@@ -18,6 +18,7 @@ struct PruningRecord {
   std::string pool;                // "layer" or "group"
   bool one_shot = false;
   bool conv_bias_kept = false;
+  std::string healing;  // "300 steps, teacher weight 0.9", or empty: not trained since
   // What the method is like. Records of older versions do not say.
   bool scores_have_meaning = true;  // false: scores only encode a choice
   bool always_one_shot = false;     // scores the dense model, whatever was asked for

@@ -113,6 +113,19 @@ TEST(Report, OneShotIsSaidOnlyWhereTheMethodWouldNotDoIt) {
   EXPECT_THAT(MakeReport("Title", {{{"a.json", d}}, {}}).html, Not(HasSubstr("one shot")));
 }
 
+TEST(Report, AHealedModelHasItsOwnRow) {
+  const Json plain = EvalDocument("ghost", 0.5, 0, 70);
+  Json healed = EvalDocument("ghost", 0.5, 0, 65), taught = EvalDocument("ghost", 0.5, 0, 60);
+  healed["pruning"]["healing"] = {{"steps", 300}, {"teacher", ""}, {"teacher_weight", 0.0}};
+  taught["pruning"]["healing"] = {
+      {"steps", 300}, {"teacher", "dense, xxh3:1"}, {"teacher_weight", 0.5}, {"train_tensors", "in_proj"}};
+  const std::string html =
+      MakeReport("Title", {{{"a.json", plain}, {"b.json", healed}, {"c.json", taught}}, {}}).html;
+  EXPECT_THAT(html, HasSubstr("healed 300 steps</td>"));
+  EXPECT_THAT(html, HasSubstr("healed 300 steps, teacher weight 0.5, only in_proj</td>"));
+  EXPECT_THAT(html, Not(HasSubstr("seeds)")));
+}
+
 TEST(Report, AListIsNamedByItsFile) {
   Json d = EvalDocument("mask-file", 0.5, 0, 1);
   d["pruning"].erase("sparsity");
