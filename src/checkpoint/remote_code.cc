@@ -22,7 +22,7 @@ std::string ClassReference(const RemoteCode& code) {
   return std::string(code.module) + "." + std::string(code.class_name);
 }
 
-Json StateSizes(const ModelConfig& config) {
+Json SizesOfGroups(const ModelConfig& config) {
   Json sizes = Json::array();
   for (const MixerDims& dims : config.mixers) {
     Json groups = Json::array();
@@ -61,7 +61,7 @@ std::string AddRemoteCode(std::string text, const RemoteCode& code, const ModelC
   // A new key becomes the first one, so the last of them comes first here.
   const bool maps = std::ranges::any_of(config.mixers, &MixerDims::state_maps);
   text = SetKey(text, kStateMaps, maps, file);
-  text = SetKey(text, kStateSizes, StateSizes(config), file);
+  text = SetKey(text, kStateSizes, SizesOfGroups(config), file);
   return SetKey(text, kAutoMap, {{kAutoClass, ClassReference(code)}}, file);
 }
 

@@ -182,9 +182,14 @@ std::vector<std::vector<int>> AllocateStates(const FinishInput& in, std::span<co
     SelectionRule rule = in.selection;
     rule.sparsity = in.sparsities[i];
     const int kept = mixers[i].state_channels() - NumPruned(rule, mixers[i].state_channels());
+    // Whole channels where the mixer's own share counts, the exact one where only the sum does.
+    const int64_t allowed =
+        in.allocates ? static_cast<int64_t>(
+                           (1.0 - rule.sparsity) * static_cast<double>(mixers[i].state_floats()) + 1e-6)
+                     : mixers[i].state_floats() / mixers[i].state_channels() * kept;
     for (GroupPool& pool : PoolsOf(mixers[i], i, outcomes[i].errors, rule)) {
       pools.push_back(std::move(pool));
-      floats.push_back(mixers[i].state_floats() / mixers[i].state_channels() * kept);
+      floats.push_back(allowed);
     }
   }
   for (size_t begin = 0; begin < pools.size();) {
