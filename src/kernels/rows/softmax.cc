@@ -28,4 +28,14 @@ int32_t ArgMax(std::span<const float> logits) {
   return first == logits.end() ? 0 : static_cast<int32_t>(first - logits.begin());
 }
 
+double KlDivergence(std::span<const float> reference, std::span<const float> logits) {
+  GHOST_CHECK(!logits.empty() && reference.size() == logits.size());
+  const int64_t V = static_cast<int64_t>(logits.size());
+  const float max = MaxValue(reference.data(), V);
+  const double sum = SumExp(reference.data(), max, V);
+  const double mean_difference = SumExpTimesDifference(reference.data(), logits.data(), max, V) / sum;
+  const double divergence = mean_difference - (max + std::log(sum)) + LogSumExp(logits);
+  return divergence < 0.0 ? 0.0 : divergence;  // only rounding is below 0; NaN stays
+}
+
 }  // namespace ghost

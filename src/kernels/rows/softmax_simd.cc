@@ -34,7 +34,9 @@ HWY_ATTR float MaxValueTarget(const float* values, int64_t count) {
   return best;
 }
 
-HWY_ATTR double SumExpTarget(const float* values, float max, int64_t count) {
+// sum exp(values[i] - max), each times values[i] - others[i] if kTimesDifference; else `others` is not read.
+template <bool kTimesDifference>
+HWY_ATTR double SumExpOf(const float* values, const float* others, float max, int64_t count) {
   constexpr int64_t kBlock = 128;
   const D d;
   const hn::CappedTag<double, 8> d64;
@@ -42,20 +44,27 @@ HWY_ATTR double SumExpTarget(const float* values, float max, int64_t count) {
   const int64_t L = static_cast<int64_t>(hn::Lanes(d)), L64 = static_cast<int64_t>(hn::Lanes(d64));
   const V top = hn::Set(d, max);
   auto s0 = hn::Zero(d64), s1 = s0;
-  alignas(64) float block[kBlock];
+  alignas(64) float block[kBlock], other_block[kBlock];
   for (int64_t i = 0; i < count; i += kBlock) {
     const int64_t n = std::min(kBlock, count - i);
     if (n < kBlock) {  // pad with values that add nothing
       std::fill(std::copy_n(values + i, n, block), block + kBlock, -std::numeric_limits<float>::infinity());
+      if (kTimesDifference) std::fill(std::copy_n(others + i, n, other_block), other_block + kBlock, 0.0f);
     }
     const float* source = n < kBlock ? block : values + i;
     for (int64_t j = 0; j < kBlock; j += L) {
       // Exp needs finite arguments; below -200 it returns 0 anyway. It also returns 0 for NaN, which
       // must stay visible here.
-      const V low = hn::Set(d, -200.0f);
-      V v = hn::Sub(hn::LoadU(d, source + j), top);
+      const V low = hn::Set(d, -200.0f), value = hn::LoadU(d, source + j);
+      V v = hn::Sub(value, top);
       v = hn::IfThenElse(hn::Lt(v, low), low, v);
-      hn::Store(hn::MulAdd(v, hn::Zero(d), hn::Exp(d, v)), d, block + j);
+      V e = hn::MulAdd(v, hn::Zero(d), hn::Exp(d, v));
+      if constexpr (kTimesDifference) {
+        const float* other = n < kBlock ? other_block : others + i;
+        const V product = hn::Mul(e, hn::Sub(value, hn::LoadU(d, other + j)));
+        e = hn::IfThenZeroElse(hn::Eq(e, hn::Zero(d)), product);  // the difference may be infinite
+      }
+      hn::Store(e, d, block + j);
     }
     for (int64_t j = 0; j < kBlock; j += 2 * L64) {
       s0 = hn::Add(s0, hn::PromoteTo(d64, hn::Load(half, block + j)));
@@ -63,6 +72,14 @@ HWY_ATTR double SumExpTarget(const float* values, float max, int64_t count) {
     }
   }
   return hn::GetLane(hn::SumOfLanes(d64, hn::Add(s0, s1)));
+}
+
+HWY_ATTR double SumExpTarget(const float* values, float max, int64_t count) {
+  return SumExpOf</*kTimesDifference=*/false>(values, nullptr, max, count);
+}
+HWY_ATTR double SumExpTimesDifferenceTarget(const float* values, const float* others, float max,
+                                            int64_t count) {
+  return SumExpOf</*kTimesDifference=*/true>(values, others, max, count);
 }
 
 }  // namespace
@@ -75,6 +92,7 @@ namespace ghost {
 namespace {
 HWY_EXPORT(MaxValueTarget);
 HWY_EXPORT(SumExpTarget);
+HWY_EXPORT(SumExpTimesDifferenceTarget);
 }  // namespace
 
 float MaxValue(const float* values, int64_t count) {
@@ -82,6 +100,9 @@ float MaxValue(const float* values, int64_t count) {
 }
 double SumExp(const float* values, float max, int64_t count) {
   return HWY_DYNAMIC_DISPATCH(SumExpTarget)(values, max, count);
+}
+double SumExpTimesDifference(const float* values, const float* others, float max, int64_t count) {
+  return HWY_DYNAMIC_DISPATCH(SumExpTimesDifferenceTarget)(values, others, max, count);
 }
 
 }  // namespace ghost

@@ -46,5 +46,42 @@ TEST(ArgMax, LowestIndexWins) {
   });
 }
 
+TEST(KlDivergence, AgainstRef) {
+  Rng rng(2);
+  ForEachTarget([&] {
+    for (const int64_t V : {1, 2, 7, 8, 17, 127, 128, 129, 500, 50288}) {
+      const std::vector<float> p = RandomFloats(V, rng, -30, 12), far = RandomFloats(V, rng, -30, 12);
+      std::vector<float> near = p;
+      for (float& v : near) v += 0.5f + 0.01f * static_cast<float>(rng.Uniform());
+      EXPECT_NEAR(KlDivergence(p, far), KlDivergenceRef(p, far), 1e-5);
+      EXPECT_NEAR(KlDivergence(p, near), KlDivergenceRef(p, near), 1e-6);
+    }
+  });
+}
+
+TEST(KlDivergence, IsZeroForEqualDistributionsAndNeverLess) {
+  Rng rng(3);
+  ForEachTarget([&] {
+    const std::vector<float> p = RandomFloats(300, rng, -10, 10);
+    EXPECT_EQ(KlDivergence(p, p), 0);
+    std::vector<float> shifted = p;  // the same distribution
+    for (float& v : shifted) v += 8.0f;
+    EXPECT_NEAR(KlDivergence(p, shifted), 0, 1e-5);
+    EXPECT_GE(KlDivergence(p, shifted), 0);
+  });
+}
+
+TEST(KlDivergence, ExtremeLogits) {
+  ForEachTarget([] {
+    // What the reference never says does not matter.
+    EXPECT_EQ(KlDivergence(std::vector<float>{0, -kInf}, std::vector<float>{0, -kInf}), 0);
+    EXPECT_NEAR(KlDivergence(std::vector<float>{0, 0}, std::vector<float>{0, -1000}), 500 - std::log(2),
+                1e-4);
+    EXPECT_NEAR(KlDivergence(std::vector<float>{0, -1000}, std::vector<float>{0, 0}), std::log(2), 1e-6);
+    EXPECT_TRUE(std::isnan(KlDivergence(std::vector<float>{kNaN, 1}, std::vector<float>{0, 1})));
+    EXPECT_TRUE(std::isnan(KlDivergence(std::vector<float>{0, 1}, std::vector<float>{kNaN, 1})));
+  });
+}
+
 }  // namespace
 }  // namespace ghost
