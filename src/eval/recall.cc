@@ -5,76 +5,30 @@
 
 #include "base/check.h"
 #include "base/error.h"
-#include "base/threads.h"
-#include "kernels/rows/softmax.h"
 #include "model/runner.h"
 
 namespace ghost {
 namespace {
 
-// Logits are computed for this many rows at a time: 50 MB for a vocabulary of 50 288.
-constexpr int64_t kRecallRows = 256;
-
-// A token to be predicted from `row` of a pass.
-struct Prediction {
-  int64_t row;
-  int32_t token;
-  RecallScore* score;
-};
-
-// The head on rows gathered from all over the pass.
-void ScorePredictions(Runner& runner, const Model& model, ConstView hidden,
-                      std::span<const Prediction> predictions, Buffer& gathered) {
-  const auto token_count = static_cast<size_t>(model.config().token_count);
-  std::vector<char> hit(kRecallRows);
-  std::vector<double> nll(kRecallRows);
-  for (size_t done = 0; done < predictions.size();) {
-    const auto rows = std::min(kRecallRows, static_cast<int64_t>(predictions.size() - done));
-    for (int64_t r = 0; r < rows; ++r) {
-      const float* from = hidden.Row(predictions[done + static_cast<size_t>(r)].row);
-      std::copy(from, from + hidden.cols, gathered.data() + r * hidden.cols);
-    }
-    const ConstView logits = runner.Logits({gathered.data(), rows, hidden.cols});
-    ParallelFor(rows, [&](int64_t r) {
-      const auto index = static_cast<size_t>(r);
-      const std::span<const float> row(logits.Row(r), static_cast<size_t>(logits.cols));
-      const int32_t token = predictions[done + index].token;
-      // Padding rows of the vocabulary are never chosen, as in generation.
-      hit[index] = ArgMax(row.first(token_count)) == token;
-      nll[index] = -LogProb(row, token);
-    });
-    for (int64_t r = 0; r < rows; ++r) {
-      const auto index = static_cast<size_t>(r);
-      RecallScore& score = *predictions[done + index].score;
-      score.correct = score.correct && hit[index] != 0;
-      score.nll += nll[index];
-    }
-    done += static_cast<size_t>(rows);
-  }
-}
-
-// Tokens of a sample that have to be read: the last one of the last answer is only predicted.
-int64_t ReadLength(const RecallSample& sample) { return sample.targets.back().end - 1; }
-
-void ScorePass(Runner& runner, const Model& model, std::span<const RecallSample> samples,
-               std::span<std::vector<RecallScore>> scores, std::vector<SequenceState>& states,
-               Buffer& gathered) {
+void ScorePass(Runner& runner, PredictionScorer& scorer, const Model& model,
+               std::span<const RecallSample> samples, std::span<std::vector<RecallScore>> scores,
+               std::vector<SequenceState>& states) {
   std::vector<SequenceInput> inputs;
   std::vector<Prediction> predictions;
+  std::vector<size_t> ends;
   int64_t first_row = 0;
   while (states.size() < samples.size()) states.emplace_back(model.config());
   for (size_t s = 0; s < samples.size(); ++s) {
-    const RecallSample& sample = samples[s];
-    scores[s].assign(sample.targets.size(), {.correct = true});
-    for (size_t q = 0; q < sample.targets.size(); ++q) {
-      for (int64_t t = sample.targets[q].begin; t < sample.targets[q].end; ++t)
-        predictions.push_back({first_row + t - 1, sample.ids[static_cast<size_t>(t)], &scores[s][q]});
-    }
+    const std::vector<Prediction> of_sample = AnswerTokens(samples[s], first_row);
+    predictions.insert(predictions.end(), of_sample.begin(), of_sample.end());
+    ends.push_back(predictions.size());
     states[s].Reset();
-    inputs.push_back({std::span(sample.ids).first(static_cast<size_t>(ReadLength(sample))), &states[s]});
-    first_row += ReadLength(sample);
+    inputs.push_back({TokensToRead(samples[s]), &states[s]});
+    first_row += static_cast<int64_t>(inputs.back().tokens.size());
   }
-  ScorePredictions(runner, model, runner.Forward(inputs), predictions, gathered);
+  const std::vector<PredictionScore> predicted = scorer.Score(runner.Forward(inputs), predictions);
+  for (size_t s = 0, begin = 0; s < samples.size(); begin = ends[s++])
+    scores[s] = JoinAnswers(samples[s], std::span(predicted).subspan(begin, ends[s] - begin));
 }
 
 }  // namespace
@@ -106,20 +60,47 @@ RecallSample EncodeRecall(const RecallDocument& document, const Tokenizer& token
   return sample;
 }
 
+std::span<const int32_t> TokensToRead(const RecallSample& sample) {
+  return std::span(sample.ids).first(static_cast<size_t>(sample.targets.back().end - 1));
+}
+
+std::vector<Prediction> AnswerTokens(const RecallSample& sample, int64_t first_row) {
+  std::vector<Prediction> predictions;
+  for (const RecallTarget& target : sample.targets) {
+    for (int64_t t = target.begin; t < target.end; ++t)
+      predictions.push_back({first_row + t - 1, sample.ids[static_cast<size_t>(t)]});
+  }
+  return predictions;
+}
+
+std::vector<RecallScore> JoinAnswers(const RecallSample& sample, std::span<const PredictionScore> scores) {
+  std::vector<RecallScore> answers;
+  size_t next = 0;
+  for (const RecallTarget& target : sample.targets) {
+    RecallScore& answer = answers.emplace_back(RecallScore{.correct = true});
+    for (int64_t t = target.begin; t < target.end; ++t, ++next) {
+      answer.correct = answer.correct && scores[next].correct;
+      answer.nll += scores[next].nll;
+    }
+  }
+  GHOST_CHECK(next == scores.size());
+  return answers;
+}
+
 RecallScores ScoreRecall(const Model& model, std::span<const RecallSample> samples,
                          const std::function<void(int64_t, int64_t)>& progress) {
   Runner runner(model);
+  PredictionScorer scorer(model);
   std::vector<SequenceState> states;
-  Buffer gathered(kRecallRows * model.config().d_model);
   RecallScores scores(samples.size());
   for (size_t first = 0; first < samples.size();) {
     size_t count = 0;
     for (int64_t rows = 0; first + count < samples.size(); ++count) {
-      rows += ReadLength(samples[first + count]);
+      rows += static_cast<int64_t>(TokensToRead(samples[first + count]).size());
       if (count > 0 && rows > kPassRows) break;
     }
-    ScorePass(runner, model, samples.subspan(first, count), std::span(scores).subspan(first, count), states,
-              gathered);
+    ScorePass(runner, scorer, model, samples.subspan(first, count), std::span(scores).subspan(first, count),
+              states);
     first += count;
     if (progress) progress(static_cast<int64_t>(first), static_cast<int64_t>(samples.size()));
   }

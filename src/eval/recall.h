@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "eval/predictions.h"
 #include "model/model.h"
 #include "text/corpus/recall.h"
 #include "text/tokenizer/tokenizer.h"
@@ -36,6 +37,13 @@ struct RecallScore {
   double nll = 0.0;      // -log p of the answer, natural log
 };
 using RecallScores = std::vector<std::vector<RecallScore>>;  // [sample][target]
+
+// The tokens of a sample that have to be read: the last one of the last answer is only predicted.
+std::span<const int32_t> TokensToRead(const RecallSample& sample);
+// The tokens of all its answers, in order. Its first token is row `first_row` of the pass.
+std::vector<Prediction> AnswerTokens(const RecallSample& sample, int64_t first_row = 0);
+// The score of every answer from those of AnswerTokens.
+std::vector<RecallScore> JoinAnswers(const RecallSample& sample, std::span<const PredictionScore> scores);
 
 // One pass over every sample, from an empty state; several samples share a pass. The head runs only on the
 // rows that predict answers. `progress(done, total)` counts samples.
