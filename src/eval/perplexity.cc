@@ -10,31 +10,6 @@
 namespace ghost {
 namespace {
 
-// tokens [begin, end) of the stream; the predictions for tokens [first_target, end) count.
-struct Window {
-  int64_t begin, end, first_target;
-};
-
-std::vector<Window> MakeWindows(int64_t total, const PerplexityOptions& options) {
-  const int64_t L = options.length;
-  std::vector<Window> windows;
-  if (options.variant == PerplexityVariant::kStrided) {
-    for (int64_t begin = 0, scored = 1; scored < total; begin += options.stride) {
-      const int64_t end = std::min(begin + L, total);
-      windows.push_back({begin, end, std::max(scored, begin + 1)});
-      scored = end;
-    }
-  } else {
-    const int64_t skipped = options.variant == PerplexityVariant::kLlamaCpp ? L / 2 : 0;
-    for (int64_t begin = 0; begin + L <= total; begin += L)
-      windows.push_back({begin, begin + L, begin + skipped + 1});
-  }
-  if (options.max_windows > 0 && static_cast<int64_t>(windows.size()) > options.max_windows) {
-    windows.resize(static_cast<size_t>(options.max_windows));
-  }
-  return windows;
-}
-
 void CheckOptions(int64_t total, const PerplexityOptions& options) {
   const bool strided = options.variant == PerplexityVariant::kStrided;
   if (options.length < 2) {
@@ -56,7 +31,8 @@ void CheckOptions(int64_t total, const PerplexityOptions& options) {
 }
 
 // What a window asks: the predictions of its last tokens, the first of which may be replaced by BOS.
-TokenRequest MakeRequest(std::span<const int32_t> tokens, const Window& window, int32_t replaced_bos) {
+TokenRequest MakeRequest(std::span<const int32_t> tokens, const PerplexityWindow& window,
+                         int32_t replaced_bos) {
   TokenRequest request{{tokens.begin() + window.begin, tokens.begin() + window.end},
                        window.end - window.first_target};
   if (replaced_bos >= 0) request.tokens.front() = replaced_bos;
@@ -86,12 +62,32 @@ PerplexityVariant PerplexityVariantFromName(std::string_view name) {
               {.expected = "windows, llamacpp or strided", .actual = std::string(name)});
 }
 
+std::vector<PerplexityWindow> PerplexityWindows(int64_t total, const PerplexityOptions& options) {
+  CheckOptions(total, options);
+  const int64_t L = options.length;
+  std::vector<PerplexityWindow> windows;
+  if (options.variant == PerplexityVariant::kStrided) {
+    for (int64_t begin = 0, scored = 1; scored < total; begin += options.stride) {
+      const int64_t end = std::min(begin + L, total);
+      windows.push_back({begin, end, std::max(scored, begin + 1)});
+      scored = end;
+    }
+  } else {
+    const int64_t skipped = options.variant == PerplexityVariant::kLlamaCpp ? L / 2 : 0;
+    for (int64_t begin = 0; begin + L <= total; begin += L)
+      windows.push_back({begin, begin + L, begin + skipped + 1});
+  }
+  if (options.max_windows > 0 && static_cast<int64_t>(windows.size()) > options.max_windows) {
+    windows.resize(static_cast<size_t>(options.max_windows));
+  }
+  return windows;
+}
+
 PerplexityResult Perplexity(const Model& model, std::span<const int32_t> tokens,
                             const PerplexityOptions& options,
                             const std::function<void(int64_t, int64_t)>& progress) {
-  const auto total = static_cast<int64_t>(tokens.size());
-  CheckOptions(total, options);
-  const std::vector<Window> windows = MakeWindows(total, options);
+  const std::vector<PerplexityWindow> windows =
+      PerplexityWindows(static_cast<int64_t>(tokens.size()), options);
   const auto per_pass = static_cast<size_t>(std::max<int64_t>(1, kPassRows / options.length));
   const int32_t bos = options.variant == PerplexityVariant::kLlamaCpp ? options.bos_id : -1;
 
@@ -101,9 +97,9 @@ PerplexityResult Perplexity(const Model& model, std::span<const int32_t> tokens,
   double nll_sum = 0.0;
   for (size_t first = 0; first < windows.size(); first += per_pass) {
     const size_t count = std::min(per_pass, windows.size() - first);
-    const std::span<const Window> batch(windows.data() + first, count);
+    const std::span<const PerplexityWindow> batch(windows.data() + first, count);
     std::vector<TokenRequest> requests;
-    for (const Window& window : batch) requests.push_back(MakeRequest(tokens, window, bos));
+    for (const PerplexityWindow& window : batch) requests.push_back(MakeRequest(tokens, window, bos));
     const std::vector<TokenScore> scores = runner.Score(requests, nullptr);
     for (size_t w = 0; w < count; ++w) {
       const int64_t scored = batch[w].end - batch[w].first_target;

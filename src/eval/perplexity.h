@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "model/model.h"
 
@@ -30,6 +31,13 @@ struct PerplexityOptions {
   int64_t max_windows = 0;  // 0 = all
 };
 
+// Tokens [begin, end) of the stream; the predictions of tokens [first_target, end) count.
+struct PerplexityWindow {
+  int64_t begin = 0, end = 0, first_target = 0;
+};
+// The windows of a stream of `total` tokens. Too few tokens for one window is Error(kUsage).
+std::vector<PerplexityWindow> PerplexityWindows(int64_t total, const PerplexityOptions& options);
+
 struct PerplexityResult {
   double perplexity = 0.0;
   double nll = 0.0;             // mean negative log-likelihood, natural log; perplexity = exp(nll)
@@ -39,8 +47,7 @@ struct PerplexityResult {
 };
 
 // The state starts empty in every window. Windows are batched to fill a pass; the batching changes nothing
-// but rounding. `progress(done, total)` is called after every pass. Too few tokens for one window is
-// Error(kUsage).
+// but rounding. `progress(done, total)` is called after every pass. Errors are those of PerplexityWindows.
 PerplexityResult Perplexity(const Model& model, std::span<const int32_t> tokens,
                             const PerplexityOptions& options,
                             const std::function<void(int64_t, int64_t)>& progress = nullptr);
