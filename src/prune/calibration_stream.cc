@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "base/error.h"
+#include "kernels/norm/norm.h"
 #include "kernels/rows/gather.h"
 #include "model/runner.h"
 #include "model/token_ids.h"
@@ -68,16 +69,20 @@ void CalibrationStream::ForEachChunk(Body body) {
   }
 }
 
+void CalibrationStream::RunStepsBefore(int number) {
+  for (; next_step_ < number; ++next_step_) {
+    const Step& step = model_.steps()[static_cast<size_t>(next_step_)];
+    ForEachChunk([&](const Chunk& chunk, const Pass& pass) {
+      ForwardStep(step, residual_.Rows(chunk.begin, chunk.rows), pass, workspace_);
+    });
+  }
+}
+
 void CalibrationStream::Prepare() {
   if (prepared_) return;
   prepared_ = true;
   const Step& step = next_step();
-  for (; next_step_ < step.number; ++next_step_) {
-    const Step& before = model_.steps()[static_cast<size_t>(next_step_)];
-    ForEachChunk([&](const Chunk& chunk, const Pass& pass) {
-      ForwardStep(before, residual_.Rows(chunk.begin, chunk.rows), pass, workspace_);
-    });
-  }
+  RunStepsBefore(step.number);
   input_ = residual_;
   if (!step.input) return;
   const View input = Grow(input_memory_, residual_.rows, residual_.cols);
@@ -145,6 +150,14 @@ double CalibrationStream::MeanSquare() const {
     for (int64_t m = 0; m < residual_.cols; ++m) sum += double{row[m]} * row[m];
   }
   return residual_.rows == 0 ? 0.0 : sum / static_cast<double>(residual_.rows);
+}
+
+ConstView CalibrationStream::Finish() {
+  while (!done()) Advance(nullptr);
+  RunStepsBefore(static_cast<int>(model_.steps().size()));
+  const View final = Grow(final_, residual_.rows, residual_.cols);
+  RmsNorm(residual_, model_.final_norm().data(), model_.config().norm_eps, final);  // (T, M)
+  return final;
 }
 
 void CalibrationStream::Restore(int next_ordinal, std::span<const float> residual) {

@@ -37,6 +37,9 @@ class CalibrationStream {
   // Runs the next mixer's step with an edit, or as it is if null. Error(kCorrupt) naming the layer when its
   // output is not finite.
   void Advance(const LayerEdit* edit);
+  // Runs all that is left, mixers as they are. Returns what the head reads, the final norm of the residual
+  // stream: (samples * length, M), valid until the next call.
+  ConstView Finish();
 
   // The residual stream after the step of the last mixer run (or the embeddings), (samples * length, M).
   ConstView residual() const { return residual_; }
@@ -54,6 +57,8 @@ class CalibrationStream {
   // calls body(chunk, pass) for every chunk.
   template <class Body>
   void ForEachChunk(Body body);
+  // Runs the steps that have not been run, up to the one with this number; none of them has a mixer.
+  void RunStepsBefore(int number);
   // Runs the steps before the next mixer's, and fills input_ with what that one's norm reads, unless that is
   // done.
   void Prepare();
@@ -66,7 +71,7 @@ class CalibrationStream {
   int next_ordinal_ = 0;
   int next_step_ = 0;      // the first step that has not been run
   bool prepared_ = false;  // input_ is that of the next mixer's step
-  Buffer memory_, embedded_, input_memory_;
+  Buffer memory_, embedded_, input_memory_, final_;
   View residual_;
   ConstView input_;  // (samples * length, M): the residual stream, or what an input part makes of it
   Workspace workspace_;

@@ -45,6 +45,29 @@ TEST_F(ParallelStream, DenseItIsTheForwardPass) {
   ExpectClose(stream.residual(), Hidden(model_, samples_)[2]);
 }
 
+// A second stream branches off before every mixer; both end where the forward pass does, whatever forms of
+// layers are in between and behind the last mixer.
+TEST(Stream, BranchesEndWhereTheForwardPassDoes) {
+  const Samples samples = {SomeTokens(30), std::vector<int32_t>(30, 7)};
+  ModelConfig with_mlp_on_top = ParallelConfig();
+  std::swap(with_mlp_on_top.layers[1], with_mlp_on_top.layers[2]);
+  with_mlp_on_top.mixers[1].layer = 1;
+  for (const ModelConfig& config : {ParallelConfig(), EveryPartConfig(), TinyHybrid(), with_mlp_on_top}) {
+    const Model model = MakeRandomModel(config, DType::kF32, 5);
+    const std::vector<float> expected = Hidden(model, samples).back();
+    CalibrationStream walk(model, samples), branch(model, samples);
+    ExpectClose(branch.Finish(), expected);
+    while (!walk.done()) {
+      const ConstView residual = walk.residual();
+      branch.Restore(walk.next_ordinal(),
+                     {residual.data, static_cast<size_t>(residual.rows * residual.cols)});
+      ExpectClose(branch.Finish(), expected);
+      walk.Advance(nullptr);
+    }
+    ExpectClose(walk.Finish(), expected);
+  }
+}
+
 TEST_F(ParallelStream, PrunedItIsTheMaskedModel) {
   PruneRule rule;
   rule.method = &FindMethod("ghost");

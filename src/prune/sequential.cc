@@ -27,6 +27,17 @@ void CheckSamples(const Samples& samples, std::string_view who) {
   throw Error(ErrorKind::kUsage, "calibration data are needed", {.tensor = std::string(who)});
 }
 
+// Cuts the outcome of one mixer, if its method has left that open, as if there were no others.
+void FinishAlone(const PruneRule& rule, const MixerDims& dims, double sparsity, LayerOutcome& outcome) {
+  if (!rule.method->finish) return;
+  ModelConfig alone;
+  alone.mixers = {dims};
+  std::vector<LayerOutcome> outcomes = {std::move(outcome)};
+  const std::vector<double> sparsities = {sparsity};
+  rule.method->finish({alone, rule.selection, sparsities}, outcomes);
+  outcome = std::move(outcomes.front());
+}
+
 }  // namespace
 
 SequentialPruner::SequentialPruner(const Model& model, const Samples& samples, const PruneRule& rule)
@@ -47,13 +58,25 @@ void SequentialPruner::Prepare(const std::function<void(int64_t done, int64_t to
 }
 
 LayerOutcome SequentialPruner::Step() {
+  const double sparsity = rule_.sparsities.empty() ? rule_.selection.sparsity
+                                                   : rule_.sparsities.at(static_cast<size_t>(next_mixer()));
+  LayerOutcome outcome = std::move(Decide({&sparsity, 1}).front());
+  Replay(outcome.edit);
+  if (outcome.errors.empty()) return outcome;
+  const double residual = std::max(stream_.MeanSquare(), 1e-30);
+  for (std::vector<double>& group : outcome.errors) {
+    for (double& error : group) error /= residual;
+  }
+  return outcome;
+}
+
+std::vector<LayerOutcome> SequentialPruner::Decide(std::span<const double> sparsities) {
   Prepare();
   DecisionInput in{.mixer = stream_.next_mixer(),
                    .selection = rule_.selection,
                    .ordinal = next_mixer(),
                    .samples = stream_.num_samples(),
                    .seed = rule_.seed};
-  if (!rule_.sparsities.empty()) in.selection.sparsity = rule_.sparsities.at(static_cast<size_t>(in.ordinal));
   std::unique_ptr<LayerStatistic> statistic;
   if (rule_.method->make_statistic) {
     const auto length = static_cast<int64_t>(samples_.empty() ? 0 : samples_.front().size());
@@ -62,15 +85,13 @@ LayerOutcome SequentialPruner::Step() {
     in.statistic = statistic.get();
   }
   if (!preparation_.empty()) in.prepared = preparation_.at(static_cast<size_t>(in.ordinal));
-  LayerOutcome outcome = rule_.method->decide(in);
-  outcome.layer = in.mixer.dims.layer;
-  Replay(outcome.edit);
-  if (outcome.errors.empty()) return outcome;
-  const double residual = std::max(stream_.MeanSquare(), 1e-30);
-  for (std::vector<double>& group : outcome.errors) {
-    for (double& error : group) error /= residual;
+  std::vector<LayerOutcome> outcomes;
+  for (const double sparsity : sparsities) {
+    in.selection.sparsity = sparsity;
+    outcomes.push_back(rule_.method->decide(in));
+    outcomes.back().layer = in.mixer.dims.layer;
   }
-  return outcome;
+  return outcomes;
 }
 
 void SequentialPruner::Replay(const LayerEdit& edit) {
@@ -102,6 +123,23 @@ std::vector<LayerSaliency> ScoreDense(const Model& model, const Samples& samples
     if (progress) progress(stream.next_ordinal(), stream.num_mixers());
   }
   return saliencies;
+}
+
+std::vector<std::vector<LayerOutcome>> DecideDense(const Model& model, const Samples& samples, PruneRule rule,
+                                                   std::span<const double> sparsities,
+                                                   const std::function<void(int, int)>& progress) {
+  GHOST_CHECK(!sparsities.empty());
+  rule.one_shot = true;
+  SequentialPruner pruner(model, samples, rule);
+  std::vector<std::vector<LayerOutcome>> decisions;
+  while (!pruner.done()) {
+    decisions.push_back(pruner.Decide(sparsities));
+    pruner.Replay(decisions.back().front().edit);
+    for (size_t i = 0; i < sparsities.size(); ++i)
+      FinishAlone(rule, model.config().mixers[decisions.size() - 1], sparsities[i], decisions.back()[i]);
+    if (progress) progress(pruner.next_mixer(), pruner.num_mixers());
+  }
+  return decisions;
 }
 
 }  // namespace ghost

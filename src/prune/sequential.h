@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -43,7 +44,11 @@ class SequentialPruner {
 
   // Scores, decides and runs the next layer.
   LayerOutcome Step();
-  // Runs the next layer with a decision made before: the same bits without scoring.
+  // Scores the next layer once and decides for every share of channels to drop; does not run it. At most once
+  // per layer, before Replay.
+  std::vector<LayerOutcome> Decide(std::span<const double> sparsities);
+  // Runs the next layer with a decision made before (or as it is, with one_shot): the same bits without
+  // scoring.
   void Replay(const LayerEdit& edit);
 
   // Cuts the outcomes of all mixers to their final size, if the method has left that open.
@@ -66,5 +71,11 @@ class SequentialPruner {
 // Saliency of every layer of the dense model: what `ghost score` prints. Error(kUsage) without samples.
 std::vector<LayerSaliency> ScoreDense(const Model& model, const Samples& samples,
                                       const std::function<void(int, int)>& progress = nullptr);
+
+// What a method decides for every mixer when all are scored on the dense model, for each share of channels to
+// drop: [mixer][share]. One pass over the samples. The rule's own shares are not used.
+std::vector<std::vector<LayerOutcome>> DecideDense(const Model& model, const Samples& samples, PruneRule rule,
+                                                   std::span<const double> sparsities,
+                                                   const std::function<void(int, int)>& progress = nullptr);
 
 }  // namespace ghost

@@ -118,6 +118,26 @@ TEST_P(EveryMethodTest, OneShotScoresAreThoseOfTheDenseModel) {
   for (const LayerOutcome& outcome : Prune(42)) EXPECT_EQ(pruner.Step().scores, outcome.scores);
 }
 
+// One pass for several shares decides what one pass per share would.
+TEST_P(EveryMethodTest, DecidesForManySharesAtOnce) {
+  const std::vector<double> shares = {0.5, 0.25, 0.75};
+  PruneRule rule;
+  rule.method = &FindMethod(GetParam().name);
+  rule.one_shot = true;
+  const std::vector<std::vector<LayerOutcome>> decisions = DecideDense(model_, samples_, rule, shares);
+  for (size_t share = 0; share < shares.size(); ++share) {
+    rule.selection.sparsity = shares[share];
+    SequentialPruner pruner(model_, samples_, rule);
+    for (const std::vector<LayerOutcome>& mixer : decisions) {
+      const LayerOutcome expected = pruner.Step();
+      EXPECT_EQ(mixer[share].layer, expected.layer);
+      EXPECT_EQ(mixer[share].scores, expected.scores);
+      EXPECT_EQ(mixer[share].edit.mask.kept, expected.edit.mask.kept);
+    }
+    EXPECT_TRUE(pruner.done());
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Table, EveryMethodTest, EveryMethod(), MethodTestName);
 
 }  // namespace
