@@ -4,19 +4,12 @@
 
 #include "base/error.h"
 #include "base/timer.h"
+#include "commands/check_range.h"
 
 namespace ghost {
 namespace {
 
 constexpr int64_t kDefaultMaxLength = 2048;  // for every family, as in the paper
-
-void CheckRange(const char* flag, double value, double low, double high) {
-  if (value >= low && value <= high) return;
-  throw Error(ErrorKind::kUsage, std::string("bad value of --") + flag,
-              {.expected = std::to_string(static_cast<int64_t>(low)) + " to " +
-                           std::to_string(static_cast<int64_t>(high)),
-               .actual = std::to_string(value)});
-}
 
 TaskOptions ToTaskOptions(const EvalOptions& options, const Task& task) {
   TaskOptions out;

@@ -3,14 +3,12 @@
 #include "base/error.h"
 #include "base/progress.h"
 #include "base/threads.h"
-#include "eval/recall.h"
 #include "text/corpus/recall.h"
 
 namespace ghost {
 namespace {
 
 constexpr int64_t kDefaultDocuments = 500;  // about 11 000 queries
-constexpr int64_t kMaxDocuments = 1000000;
 
 uint32_t CheckedSeed(uint64_t seed) {
   if (seed <= kMaxRecallSeed) return static_cast<uint32_t>(seed);
@@ -18,7 +16,9 @@ uint32_t CheckedSeed(uint64_t seed) {
               {.expected = "0 to " + std::to_string(kMaxRecallSeed), .actual = std::to_string(seed)});
 }
 
-std::vector<RecallSample> MakeSamples(uint32_t seed, int64_t count, const Tokenizer& tokenizer) {
+}  // namespace
+
+std::vector<RecallSample> MakeRecallSamples(uint32_t seed, int64_t count, const Tokenizer& tokenizer) {
   std::vector<RecallSample> samples(static_cast<size_t>(count));
   ParallelFor(count, [&](int64_t i) {
     const uint64_t document = RecallSeed(RecallSplit::kHeldOut, seed, static_cast<uint32_t>(i));
@@ -27,19 +27,17 @@ std::vector<RecallSample> MakeSamples(uint32_t seed, int64_t count, const Tokeni
   return samples;
 }
 
-}  // namespace
-
 RecallOutcome EvaluateRecall(const EvalOptions& options, const LoadedModel& loaded) {
   const uint32_t seed = CheckedSeed(options.seed);
-  if (options.limit < 0 || options.limit > kMaxDocuments) {
+  if (options.limit < 0 || options.limit > kMaxRecallDocuments) {
     throw Error(
         ErrorKind::kUsage, "bad value of --limit",
-        {.expected = "0 to " + std::to_string(kMaxDocuments), .actual = std::to_string(options.limit)});
+        {.expected = "0 to " + std::to_string(kMaxRecallDocuments), .actual = std::to_string(options.limit)});
   }
   const Tokenizer tokenizer = LoadTokenizerFor(loaded.checkpoint, options.tokenizer);
   CheckVocabulary(tokenizer, loaded.model.config(), loaded.checkpoint.path);
   const int64_t documents = options.limit > 0 ? options.limit : kDefaultDocuments;
-  const std::vector<RecallSample> samples = MakeSamples(seed, documents, tokenizer);
+  const std::vector<RecallSample> samples = MakeRecallSamples(seed, documents, tokenizer);
   RecallOutcome r{.seed = seed, .documents = documents};
   for (const RecallSample& sample : samples) r.tokens += static_cast<int64_t>(sample.ids.size());
   Progress progress("recall", "documents");
