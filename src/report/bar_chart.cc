@@ -20,6 +20,14 @@ Ticks YAxis(const BarChart& chart) {
   return MakeTicks(0, high, 5);
 }
 
+// Every so manyth group has its name under it, so that names do not overlap.
+size_t NameEvery(const std::vector<std::string>& groups, double group_width) {
+  size_t longest = 0;
+  for (const std::string& group : groups) longest = std::max(longest, group.size());
+  const double name_width = 7.0 * static_cast<double>(longest) + 4.0;  // letters are about 7 wide
+  return static_cast<size_t>(std::max(1.0, std::ceil(name_width / group_width)));
+}
+
 }  // namespace
 
 std::string RenderSvg(const BarChart& chart) {
@@ -31,9 +39,11 @@ std::string RenderSvg(const BarChart& chart) {
   const double group_width =
       (area.right - area.left) / static_cast<double>(std::max<size_t>(chart.groups.size(), 1));
   const double bar_width = 0.8 * group_width / static_cast<double>(std::max<size_t>(chart.series.size(), 1));
+  const size_t name_every = NameEvery(chart.groups, group_width);
   for (size_t g = 0; g < chart.groups.size(); ++g) {
     const double left = area.left + group_width * static_cast<double>(g);
-    content += SvgText(left + group_width / 2, area.bottom + 16, "middle", chart.groups[g]);
+    if (g % name_every == 0)
+      content += SvgText(left + group_width / 2, area.bottom + 16, "middle", chart.groups[g]);
     for (size_t s = 0; s < chart.series.size(); ++s) {
       if (g >= chart.series[s].values.size() || !HasBar(chart.series[s].values[g])) continue;
       const double height = y.Fraction(chart.series[s].values[g]) * (area.bottom - area.top);

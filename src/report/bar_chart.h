@@ -14,8 +14,8 @@ struct BarSeries {
 struct BarChart {
   std::string title;
   std::string x_label, y_label;
-  std::vector<std::string> groups;
-  std::vector<BarSeries> series;  // at most eight can be told apart
+  std::vector<std::string> groups;  // where they are too many to have their names under them, some have none
+  std::vector<BarSeries> series;    // at most eight can be told apart
 };
 
 // The same chart gives the same bytes everywhere. Texts are escaped.

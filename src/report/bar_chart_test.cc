@@ -27,6 +27,22 @@ TEST(BarChart, WhatIsNoNumberHasNoBar) {
   EXPECT_THAT(svg, Not(HasSubstr("fill=\"#0072b2\"/>")));
 }
 
+TEST(BarChart, NamesOfManyGroupsDoNotOverlap) {
+  BarChart chart{.series = {{"kept", {}}}};
+  for (int layer = 0; layer < 64; ++layer) {
+    chart.groups.push_back(std::to_string(layer));
+    chart.series[0].values.push_back(1 + layer);
+  }
+  const std::string svg = RenderSvg(chart);
+  EXPECT_THAT(svg, HasSubstr(" text-anchor=\"middle\">63</text>"));
+  EXPECT_THAT(svg, Not(HasSubstr(" text-anchor=\"middle\">62</text>")));
+  size_t bars = 0;
+  for (size_t at = svg.find("fill=\"#0072b2\"/>"); at != std::string::npos;
+       at = svg.find("fill=\"#0072b2\"/>", at + 1))
+    ++bars;
+  EXPECT_EQ(bars, 64u);
+}
+
 TEST(BarChart, AnEmptyChartIsStillAPicture) { EXPECT_THAT(RenderSvg(BarChart{}), HasSubstr("</svg>")); }
 
 }  // namespace

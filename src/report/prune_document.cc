@@ -11,6 +11,7 @@ namespace {
 
 PrunedLayer ReadLayer(const Json& layer) {
   PrunedLayer out;
+  out.layer = layer.at("layer").get<int>();
   const Json& scores = layer.at("scores");
   // Where B and C are mapped, scores are in falling order and the first ones stay.
   const bool mapped = !layer.contains("kept");
@@ -31,6 +32,12 @@ PrunedLayer ReadLayer(const Json& layer) {
     }
     out.scores.insert(out.scores.end(), group.begin(), group.end());
     out.kept.insert(out.kept.end(), stays.begin(), stays.end());
+  }
+  // Documents whose methods only drop channels need not say how many are left.
+  if (const auto sizes = layer.find("state_sizes"); sizes != layer.end()) {
+    for (const Json& size : ListOf(*sizes)) out.state_size += size.get<int64_t>();
+  } else {
+    out.state_size = std::ranges::count(out.kept, true);
   }
   return out;
 }

@@ -1,6 +1,7 @@
 // A document of schema ghost.prune, read.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -10,8 +11,10 @@ namespace ghost {
 
 // The channels of a layer, its groups one after the other.
 struct PrunedLayer {
+  int layer = 0;
   std::vector<double> scores;  // empty where nothing was scored
   std::vector<bool> kept;
+  int64_t state_size = 0;  // channels of the state after pruning, all groups together
 };
 
 struct PruneDocument {

@@ -6,6 +6,7 @@
 #include "analysis/elbow.h"
 #include "base/file_name.h"
 #include "base/units.h"
+#include "report/bar_chart.h"
 #include "report/numbers.h"
 #include "report/prune_document.h"
 #include "report/score_pictures.h"
@@ -39,6 +40,23 @@ std::string DrawScores(const std::vector<PrunedLayer>& layers) {
   return DrawScoreMap(std::move(scores), std::move(kept));
 }
 
+// State channels per layer before and after; nothing where all stay.
+void AddStateSizes(const std::vector<PrunedLayer>& layers, HtmlPage& page) {
+  BarChart chart = {.title = "State channels per layer",
+                    .x_label = "layer",
+                    .y_label = "channels of all groups",
+                    .series = {{.label = "before"}, {.label = "after"}}};
+  bool smaller = false;
+  for (const PrunedLayer& layer : layers) {
+    const auto before = static_cast<double>(layer.kept.size()), after = static_cast<double>(layer.state_size);
+    chart.groups.push_back(std::to_string(layer.layer));
+    chart.series[0].values.push_back(before);
+    chart.series[1].values.push_back(after);
+    smaller = smaller || after < before;
+  }
+  if (smaller) page.AddPicture(RenderSvg(chart));
+}
+
 }  // namespace
 
 void AddPruneSection(const ResultFile& file, HtmlPage& page) {
@@ -51,6 +69,7 @@ void AddPruneSection(const ResultFile& file, HtmlPage& page) {
       pruning.calibration.empty() ? "without calibration" : "calibrated on " + pruning.calibration,
       Bytes(d.state_bytes_before), Bytes(d.state_bytes_after)));
   for (const std::string& advice : d.advice) page.AddText(advice);
+  AddStateSizes(d.layers, page);
   // Random scores would be noise, and lists given by hand have none.
   if (!pruning.scores_have_meaning || !HasScores(d.layers)) return;
   if (pruning.score_is_squared) TakeRoots(d.layers);

@@ -91,6 +91,37 @@ TEST(Report, ShowsWhatAPrunedModelKept) {
   EXPECT_THAT(report.html, HasSubstr("of 4 ("));                                       // the elbow
 }
 
+// The picture of state channels per layer, or nothing.
+std::string SizesPicture(const Json& document) {
+  const std::string html = MakeReport("Title", {{{"a.json", document}}, {}}).html;
+  const size_t begin = html.find("<title>State channels per layer</title>");
+  return begin == std::string::npos ? "" : html.substr(begin, html.find("</svg>", begin) - begin);
+}
+
+TEST(Report, StateChannelsAreBarsPerLayer) {
+  Json d = PruneDocument();
+  d["layers"].push_back(
+      {{"layer", 5}, {"kept", {{0, 1, 2}, {0}}}, {"scores", {{1.0, 2.0, 3.0}, {1.0, 2.0, 3.0}}}});
+  const std::string picture = SizesPicture(d);
+  EXPECT_THAT(picture, HasSubstr(">5</text>"));  // the layer's number, not its place
+  // 268 high for 6 channels: 4, then 2 of them; 6, then 4.
+  for (const char* height : {"178.7", "89.3", "268.0"})
+    EXPECT_THAT(picture, HasSubstr("height=\"" + std::string(height) + "\" fill"));
+  // Some methods do not keep channels but mix them into fewer.
+  d["layers"][1]["state_sizes"] = {1, 1};
+  EXPECT_NE(SizesPicture(d), picture);
+  d["layers"][1]["state_sizes"] = {3, 1};
+  EXPECT_EQ(SizesPicture(d), picture);
+  d["pruning"]["scores_have_meaning"] = false;  // has nothing to do with it
+  EXPECT_EQ(SizesPicture(d), picture);
+}
+
+TEST(Report, StatesOfUnchangedSizeAreNotDrawn) {
+  Json d = PruneDocument();
+  d["layers"][0]["kept"] = {{0, 1, 2, 3}};
+  EXPECT_EQ(SizesPicture(d), "");
+}
+
 TEST(Report, SquaresAreShownAsTheirRootsAndScoresOfChanceNotAtAll) {
   Json plain = PruneDocument();
   plain["pruning"].erase("score_is_squared");  // as older versions wrote it

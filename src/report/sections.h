@@ -15,7 +15,8 @@ namespace ghost {
 // distance, curves.
 void AddEvalSection(const EvalResults& results, HtmlPage& page);
 
-// One pruned model: what it keeps, its scores as a heat map (figure 7) and sorted (figure 6).
+// One pruned model: how much state each layer keeps, its scores as a heat map (figure 7) and sorted (figure
+// 6).
 void AddPruneSection(const ResultFile& file, HtmlPage& page);
 
 // One run of `ghost bench`: speed of one or several models, or the cost of pruning.
