@@ -39,15 +39,17 @@ std::string RangeText(int first, int last, size_t count) {
 
 // Mixers of equal sizes in one line.
 void PrintLayers(const std::vector<LayerSummary>& layers) {
-  fmt::print("\nlayers     heads x dim   groups  state N      state bytes\n");
+  size_t width = 12;  // unequal groups can make it long
+  for (const LayerSummary& layer : layers) width = std::max(width, StatesText(layer.state_sizes).size());
+  fmt::print("\nlayers     heads x dim   groups  {:<{}} state bytes\n", "state N", width);
   for (size_t first = 0; first < layers.size();) {
     size_t last = first;
     while (last + 1 < layers.size() && SameSizes(layers[first], layers[last + 1])) ++last;
     const LayerSummary& layer = layers[first];
     const std::string range = RangeText(layer.layer, layers[last].layer, last - first + 1);
     const std::string heads = fmt::format("{} x {}", layer.heads, layer.head_dim);
-    fmt::print("{:<10} {:<13} {:<7} {:<12} {} each\n", range, heads, layer.groups,
-               StatesText(layer.state_sizes), BytesText(layer.state_bytes));
+    fmt::print("{:<10} {:<13} {:<7} {:<{}} {} each\n", range, heads, layer.groups,
+               StatesText(layer.state_sizes), width, BytesText(layer.state_bytes));
     first = last + 1;
   }
 }
