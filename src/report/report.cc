@@ -13,6 +13,7 @@ namespace {
 // In the order of the page. Those without a function are joined first (AddEvalSection).
 constexpr Section kSections[] = {{"ghost.eval", nullptr},
                                  {"ghost.bench", AddBenchSection},
+                                 {"ghost.sensitivity", AddSensitivitySection},
                                  {"ghost.prune", AddPruneSection},
                                  {"ghost.train", AddTrainSection}};
 

@@ -122,6 +122,62 @@ TEST(Report, StatesOfUnchangedSizeAreNotDrawn) {
   EXPECT_EQ(SizesPicture(d), "");
 }
 
+Json SensitivityDocument() {
+  const auto row = [](int layer, double keep, double perplexity, double recall) {
+    return Json{{"layer", layer},
+                {"channels", 128},
+                {"keep", keep},
+                {"kept", 128 * keep},
+                {"perplexity", perplexity},
+                {"perplexity_delta", perplexity - 100.0},
+                {"recall", recall},
+                {"recall_delta", recall - 0.875},
+                {"kl", 0.001 * (layer + 1)},
+                {"recall_kl", 0.5 * keep}};
+  };
+  return {
+      {"schema", "ghost.sensitivity/1"},
+      {"model", {{"path", "models/small"}}},
+      {"method", "ghost"},
+      {"calibration", {{"source", "texts/books.txt"}, {"samples", 64}, {"length", 512}}},
+      {"windows", 32},
+      {"max_length", 512},
+      {"recall_documents", 100},
+      {"dense", {{"perplexity", 100.0}, {"recall", 0.875}}},
+      {"rows",
+       {row(0, 0.5, 99, 0.375), row(0, 0.25, 102, 0.125), row(2, 0.5, 104, 0.875), row(2, 0.25, 110, 0.75)}}};
+}
+
+TEST(Report, ShowsWhatEachLayerCarries) {
+  const Report report = MakeReport("Title", {{{"layers.json", SensitivityDocument()}}, {}});
+  EXPECT_THAT(report.unread, IsEmpty());
+  EXPECT_THAT(report.html, HasSubstr("What each layer carries: layers.json"));
+  EXPECT_THAT(report.html,
+              HasSubstr("One mixer of small at a time, shrunk by ghost, calibrated on 64 x 512 tokens of "
+                        "books.txt; all others whole. With the whole state perplexity is 100.0 (32 windows "
+                        "of 512 tokens) and recall 87.5 % (100 documents)."));
+  for (const char* title : {"Rise of perplexity", "Fall of recall", "Divergence of predictions, on the text",
+                            "Divergence of predictions, at the answers of recall"})
+    EXPECT_THAT(report.html, HasSubstr("<title>" + std::string(title) + "</title>"));
+  EXPECT_THAT(report.html, HasSubstr(">25 % kept</text>"));
+  EXPECT_THAT(report.html, HasSubstr("<td>0</td><td class=\"n\">128</td><td class=\"n\">64</td>"
+                                     "<td class=\"n\">99.00</td><td class=\"n\">−1.000</td>"));
+  EXPECT_THAT(report.html, HasSubstr("<td class=\"n\">37.50</td><td class=\"n\">−50.00</td>"));
+}
+
+TEST(Report, WithoutRecallThereAreTwoPicturesOfLayers) {
+  Json d = SensitivityDocument();
+  d["dense"]["recall"] = nullptr;
+  d["recall_documents"] = 0;
+  for (Json& row : d["rows"]) row["recall"] = row["recall_delta"] = row["recall_kl"] = nullptr;
+  const std::string html = MakeReport("Title", {{{"a.json", d}}, {}}).html;
+  EXPECT_THAT(html, HasSubstr("(32 windows of 512 tokens).</p>"));
+  EXPECT_THAT(html, HasSubstr("Rise of perplexity"));
+  EXPECT_THAT(html, Not(HasSubstr("ecall")));
+  d["rows"][0].erase("kl");
+  EXPECT_EQ(MakeReport("Title", {{{"a.json", d}}, {}}).unread.size(), 1u);
+}
+
 TEST(Report, SquaresAreShownAsTheirRootsAndScoresOfChanceNotAtAll) {
   Json plain = PruneDocument();
   plain["pruning"].erase("score_is_squared");  // as older versions wrote it

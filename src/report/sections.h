@@ -19,6 +19,9 @@ void AddEvalSection(const EvalResults& results, HtmlPage& page);
 // 6).
 void AddPruneSection(const ResultFile& file, HtmlPage& page);
 
+// What each layer carries: bars of perplexity, recall and divergence with one mixer shrunk.
+void AddSensitivitySection(const ResultFile& file, HtmlPage& page);
+
 // One run of `ghost bench`: speed of one or several models, or the cost of pruning.
 void AddBenchSection(const ResultFile& file, HtmlPage& page);
 
