@@ -30,6 +30,7 @@ int Run(int argc, char** argv) {
   AddTokenize(app);
   AddForward(app);
   AddScore(app);
+  AddSensitivity(app);
   AddPrune(app);
   AddEval(app);
   AddConvert(app);

@@ -115,7 +115,9 @@ void CheckSources(const CalibrationOptions& options) {
   if (options.calibration.empty() && !options.weights.empty())
     throw Error(ErrorKind::kUsage, "--weights goes with --calibration");
   if (!options.data.empty() && std::ranges::none_of(options.calibration, IsNamedTask))
-    throw Error(ErrorKind::kUsage, "--data goes with --calibration task:NAME only, and not with task:recall");
+    throw Error(ErrorKind::kUsage,
+                fmt::format("--{} goes with --calibration task:NAME only, and not with task:recall",
+                            options.data_flag));
 }
 
 // Windows of all sources, one source behind the other.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "commands/model_source.h"
@@ -10,6 +11,8 @@
 namespace ghost {
 
 struct CalibrationOptions {
+  // The flag of `data`; verbs with a --data of their own call it otherwise.
+  std::string_view data_flag = "data";
   std::vector<std::string> calibration;
   std::string weights;
   std::string data;
@@ -29,8 +32,8 @@ struct CalibrationOptions {
     visit(weights, OptionInfo{"weights",
                               "shares of the windows, one number per --calibration, e.g. 2,1; "
                               "default: equal"});
-    visit(data,
-          OptionInfo{"data", "with task:NAME, its documents: a file, or a folder with those of all tasks"});
+    visit(data, OptionInfo{data_flag,
+                           "with task:NAME, its documents: a file, or a folder with those of all tasks"});
     visit(input,
           OptionInfo{"input", "token ids instead: safetensors with input_ids, I64 (B, L), one sample a row"});
     visit(tokenizer, OptionInfo{"tokenizer", "tokenizer.json, when the checkpoint has none"});

@@ -14,7 +14,7 @@ ReportResult MakeReportPage(const ReportOptions& options) {
   if (report.used.empty()) {
     throw Error(ErrorKind::kNotFound, "no results in this folder",
                 {.file = options.folder,
-                 .expected = "JSON documents of ghost eval, bench, prune or train",
+                 .expected = "JSON documents of ghost eval, bench, sensitivity, prune or train",
                  .hint = "e.g. ghost eval MODEL --task wikitext --data DIR --output results/eval.json"});
   }
   WriteFileAtomically(output, report.html);
