@@ -10,6 +10,7 @@ namespace ghost {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 
 RunResult RunRecall(std::vector<std::string> more) {
   std::vector<std::string> arguments = {"eval",        "tests/golden/m2_g1_n16_tied",   "--task",  "recall",
@@ -69,6 +70,14 @@ TEST(CalibrateOnRecall, DocumentsAreThoseToLearnFrom) {
   EXPECT_EQ(calibration["source"], "task:recall");
   EXPECT_EQ(calibration["in_sample"], false);
   EXPECT_EQ(prune({"--data", "tests"}).exit_code, 64);
+
+  // A budget that has seen one kind of text says how to look for what that lacks.
+  const auto advice = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), {"--budget", "layers"});
+    return ParseJson(prune(more).out, "stdout")["advice"].dump();
+  };
+  EXPECT_THAT(advice({}), HasSubstr("ghost sensitivity"));
+  EXPECT_THAT(advice({"--calibration", "README.md"}), Not(HasSubstr("ghost sensitivity")));
 }
 
 }  // namespace

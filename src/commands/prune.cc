@@ -258,6 +258,11 @@ PruneResult Prune(const PruneOptions& options) {
   result.state_bytes_before = SsmStateBytes(config);
   result.state_bytes_after = SsmStateBytes(pruned);
   if (result.storage != Storage::kMasked) result.advice = AdviseStateSize(pruned);
+  if (!given && plan.allocates && options.calibration.calibration.size() == 1) {
+    result.advice.push_back(
+        "the budget keeps what " + options.calibration.calibration.front() +
+        " shows and may take what it lacks; ghost sensitivity shows what each layer carries");
+  }
   FinishRun(timer, result.run);
   PrunedOutput output;
   output.path = options.output;
