@@ -2,10 +2,10 @@
 
     VENV/bin/python tests/interop/compare_remote_code.py build/ghost tests/golden/m2_* ...
 
-Every case, a Hugging Face Mamba2, is pruned to half its state with storage `ragged` on random tokens, and a directory
-with maps is made from it by hand: the dense model, and per group one orthogonal matrix times the selection of the
-kept channels as map of B and of C, which computes the same. AutoModelForCausalLM loads both with trust_remote_code,
-and for both
+Every case, a Hugging Face Mamba2, is pruned to half its state on random tokens, with storage `ragged` and with
+`--method balanced --budget layers`, and a directory with maps is made from the first by hand: the dense model, and per
+group one orthogonal matrix times the selection of the kept channels as map of B and of C, which computes the same.
+AutoModelForCausalLM loads all three with trust_remote_code, and for each
 
   - logits of the whole sequence, of tokens one by one through a cache, and of a sequence whose second part continues
     the cache of the first, differ from ghost's by at most 1e-4, as does the loss;
@@ -205,12 +205,14 @@ def check_case(ghost, case, folder):
     ids = torch.randint(vocabulary, (SEQUENCES, LENGTH), generator=torch.Generator().manual_seed(2))
     ids_file = folder / "ids.safetensors"
     save_file({"input_ids": ids}, ids_file)
-    ragged, mapped = folder / "ragged", folder / "mapped"
+    ragged, mapped, balanced = folder / "ragged", folder / "mapped", folder / "balanced"
     run(ghost, "prune", case, "--output", ragged, "--storage", "ragged", "--input", ids_file)
+    run(ghost, "prune", case, "--output", balanced, "--method", "balanced", "--budget", "layers", "--input", ids_file)
     write_mapped(case, ragged, mapped)
-    expected = ghost_logits(ghost, ragged, ids_file, folder)
+    same = ghost_logits(ghost, ragged, ids_file, folder)
+    other = ghost_logits(ghost, balanced, ids_file, folder)
     failed = False
-    for name, path in (("ragged", ragged), ("mapped", mapped)):
+    for name, path, expected in (("ragged", ragged, same), ("mapped", mapped, same), ("balanced", balanced, other)):
         failed |= check_model(f"{case.name} {name}", path, ids, expected, folder / f"saved-{name}")
     return failed
 
