@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <span>
 
 #include "base/error.h"
 #include "base/rng.h"
@@ -87,16 +88,17 @@ TEST(BalanceMoments, AreTheirDefinition) {
   const int64_t N = dims.group_size(1);
   struct Reference final : LayerStatistic {
     StepSampler sampler{SampleStride(80, 40)};
-    std::vector<double> p, q;
     std::vector<std::vector<double>> steps;  // P_t, then C'_t, of group 1
     bool needs_scan() const override { return true; }
     void Add(const MixerChunk& chunk) override {
-      sampler.Run(chunk, [&](int group, ConstView step, const float* c) {
+      sampler.Run(chunk, [&](int group, std::span<const StepSampler::Sample> samples) {
         if (group != 1) return;
-        steps.emplace_back();
-        for (int64_t i = 0; i < step.rows; ++i)
-          steps.back().insert(steps.back().end(), step.Row(i), step.Row(i) + step.cols);
-        steps.back().insert(steps.back().end(), c, c + step.cols);
+        for (const auto& [step, c] : samples) {
+          steps.emplace_back();
+          for (int64_t i = 0; i < step.rows; ++i)
+            steps.back().insert(steps.back().end(), step.Row(i), step.Row(i) + step.cols);
+          steps.back().insert(steps.back().end(), c, c + step.cols);
+        }
       });
     }
   } reference;

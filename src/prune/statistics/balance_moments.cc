@@ -3,14 +3,17 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "base/threads.h"
 #include "kernels/matmul/matmul.h"
-#include "tensor/matrix_buffer.h"
+#include "kernels/simd/scratch.h"
 
 namespace ghost {
 namespace {
 
 // For the kept steps of one mixer.
 constexpr int64_t kMaxKeptBytes = int64_t{256} << 20;
+
+constexpr int64_t kErrorSteps = 16;  // whose errors one piece of work adds up
 
 int64_t TriangleSize(int64_t N) { return N * (N + 1) / 2; }
 
@@ -20,7 +23,7 @@ void UnpackTriangle(const float* packed, View full) {
   }
 }
 
-// Row r of `errors`: sum_{i>=r} v_i (w_i . c), what is lost with r channels kept.
+// Row r of `lost`: sum_{i>=r} v_i (w_i . c), what is lost with r channels kept.
 void FillLostParts(std::span<const double> v, std::span<const double> w, const float* c, int64_t N,
                    View lost) {
   std::vector<double> sum(static_cast<size_t>(N));
@@ -31,6 +34,23 @@ void FillLostParts(std::span<const double> v, std::span<const double> w, const f
       sum[static_cast<size_t>(n)] += along * v[static_cast<size_t>(r * N + n)];
       lost.Row(r)[n] = static_cast<float>(sum[static_cast<size_t>(n)]);
     }
+  }
+}
+
+// sums[r] += e^T P e with e what is lost of c with r channels kept; packed_p: the lower triangle of P: (N,
+// N).
+void AddErrors(const float* packed_p, const float* c, std::span<const double> v, std::span<const double> w,
+               std::span<double> sums) {
+  const auto N = static_cast<int64_t>(sums.size());
+  float* memory = ThreadScratch(2, 3 * N * N);
+  const View full(memory, N, N), lost(memory + N * N, N, N), products(memory + 2 * N * N, N, N);
+  UnpackTriangle(packed_p, full);
+  FillLostParts(v, w, c, N, lost);
+  MatMul(lost, WeightView(DType::kF32, reinterpret_cast<const std::byte*>(full.data), N, N), products);
+  for (int64_t r = 0; r < N; ++r) {
+    double sum = 0.0;
+    for (int64_t n = 0; n < N; ++n) sum += double{products.Row(r)[n]} * lost.Row(r)[n];
+    sums[static_cast<size_t>(r)] += std::max(0.0, sum);
   }
 }
 
@@ -51,27 +71,38 @@ BalanceMoments::BalanceMoments(const MixerDims& dims, int64_t tokens, int64_t le
 }
 
 void BalanceMoments::Add(const MixerChunk& chunk) {
-  sampler_.Run(chunk, [&](int g, ConstView p, const float* c) {
+  sampler_.Run(chunk, [&](int g, std::span<const StepSampler::Sample> samples) {
     Group& group = groups_[static_cast<size_t>(g)];
     const int64_t N = group.size;
-    double trace = 0.0, square = 0.0;
-    for (int64_t i = 0; i < N; ++i) {
-      trace += p.Row(i)[i];
-      square += double{c[i]} * c[i];
-    }
-    const bool keep = group.steps++ % keep_every_ == 0;
-    for (int64_t i = 0; i < N; ++i) {
-      double *to_p = group.p.data() + i * N, *to_q = group.q.data() + i * N;
-      for (int64_t k = 0; k < N; ++k) {
-        to_p[k] += square * p.Row(i)[k];
-        to_q[k] += trace * c[i] * c[k];
+    std::vector<double> traces, squares;
+    for (const StepSampler::Sample& sample : samples) {
+      double trace = 0.0, square = 0.0;
+      for (int64_t i = 0; i < N; ++i) {
+        trace += sample.p.Row(i)[i];
+        square += double{sample.c[i]} * sample.c[i];
       }
-      if (keep) group.kept_p.insert(group.kept_p.end(), p.Row(i), p.Row(i) + i + 1);
+      traces.push_back(trace);
+      squares.push_back(square);
+      if (group.steps++ % keep_every_ == 0) Keep(sample, group);
     }
-    if (!keep) return;
-    group.kept_c.insert(group.kept_c.end(), c, c + N);
-    ++group.kept_steps;
+    const auto add_row = [&](int64_t i) {
+      double *to_p = group.p.data() + i * N, *to_q = group.q.data() + i * N;
+      for (size_t s = 0; s < samples.size(); ++s) {
+        const float *p = samples[s].p.Row(i), *c = samples[s].c;
+        const double square = squares[s], factor = traces[s] * c[i];
+        for (int64_t k = 0; k < N; ++k) to_p[k] += square * p[k];
+        for (int64_t k = 0; k < N; ++k) to_q[k] += factor * c[k];
+      }
+    };
+    ParallelFor(N, add_row, /*work=*/static_cast<int64_t>(samples.size()) * 2 * N * N);
   });
+}
+
+void BalanceMoments::Keep(const StepSampler::Sample& sample, Group& group) {
+  for (int64_t i = 0; i < group.size; ++i)
+    group.kept_p.insert(group.kept_p.end(), sample.p.Row(i), sample.p.Row(i) + i + 1);
+  group.kept_c.insert(group.kept_c.end(), sample.c, sample.c + group.size);
+  ++group.kept_steps;
 }
 
 std::vector<double> BalanceMoments::Errors(int g, std::span<const double> v,
@@ -79,19 +110,20 @@ std::vector<double> BalanceMoments::Errors(int g, std::span<const double> v,
   const Group& group = groups_[static_cast<size_t>(g)];
   const int64_t N = group.size;
   GHOST_CHECK(static_cast<int64_t>(v.size()) == N * N && v.size() == w.size());
+  // Blocks of steps have sums of their own, which are added in order.
+  const int64_t blocks = (group.kept_steps + kErrorSteps - 1) / kErrorSteps;
+  std::vector<std::vector<double>> sums(static_cast<size_t>(blocks));
+  const auto measure = [&](int64_t block) {
+    std::vector<double>& sum = sums[static_cast<size_t>(block)];
+    sum.resize(static_cast<size_t>(N));
+    const int64_t end = std::min(group.kept_steps, (block + 1) * kErrorSteps);
+    for (int64_t t = block * kErrorSteps; t < end; ++t)
+      AddErrors(group.kept_p.data() + t * TriangleSize(N), group.kept_c.data() + t * N, v, w, sum);
+  };
+  ParallelFor(blocks, measure, /*work=*/group.kept_steps * N * N * N);
   std::vector<double> errors(static_cast<size_t>(N) + 1);
-  Buffer full_memory, lost_memory, product_memory;
-  const View full = Grow(full_memory, N, N), lost = Grow(lost_memory, N, N);
-  const View products = Grow(product_memory, N, N);
-  for (int64_t t = 0; t < group.kept_steps; ++t) {
-    UnpackTriangle(group.kept_p.data() + t * TriangleSize(N), full);
-    FillLostParts(v, w, group.kept_c.data() + t * N, N, lost);
-    MatMul(lost, WeightView(DType::kF32, reinterpret_cast<const std::byte*>(full.data), N, N), products);
-    for (int64_t r = 0; r < N; ++r) {
-      double sum = 0.0;
-      for (int64_t n = 0; n < N; ++n) sum += double{products.Row(r)[n]} * lost.Row(r)[n];
-      errors[static_cast<size_t>(r)] += std::max(0.0, sum) / static_cast<double>(group.kept_steps);
-    }
+  for (const std::vector<double>& sum : sums) {
+    for (size_t r = 0; r < sum.size(); ++r) errors[r] += sum[r] / static_cast<double>(group.kept_steps);
   }
   return errors;
 }

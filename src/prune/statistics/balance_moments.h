@@ -7,7 +7,6 @@
 
 #include "prune/statistics/statistic.h"
 #include "prune/statistics/step_sampler.h"
-#include "tensor/buffer.h"
 
 namespace ghost {
 
@@ -38,6 +37,8 @@ class BalanceMoments final : public LayerStatistic {
     std::vector<float> kept_c;  // and C'_t
     int64_t steps = 0, kept_steps = 0;
   };
+
+  static void Keep(const StepSampler::Sample& sample, Group& group);
 
   StepSampler sampler_;
   int64_t keep_every_ = 1;  // of the sampled steps

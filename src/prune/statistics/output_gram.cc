@@ -1,5 +1,7 @@
 #include "prune/statistics/output_gram.h"
 
+#include "base/threads.h"
+
 namespace ghost {
 
 OutputGram::OutputGram(const MixerDims& dims, int64_t stride) : sampler_(stride) {
@@ -10,11 +12,16 @@ OutputGram::OutputGram(const MixerDims& dims, int64_t stride) : sampler_(stride)
 }
 
 void OutputGram::Add(const MixerChunk& chunk) {
-  steps_ += sampler_.Run(chunk, [&](int group, ConstView p, const float* c) {
+  steps_ += sampler_.Run(chunk, [&](int group, std::span<const StepSampler::Sample> samples) {
     double* gram = grams_[static_cast<size_t>(group)].data();
-    for (int64_t i = 0; i < p.rows; ++i) {
-      for (int64_t k = 0; k < p.cols; ++k) gram[i * p.cols + k] += double{p.Row(i)[k]} * c[i] * c[k];
-    }
+    const int64_t N = chunk.mixer.dims.group_size(group);
+    const auto add_row = [&](int64_t i) {
+      for (const StepSampler::Sample& sample : samples) {
+        const float* p = sample.p.Row(i);
+        for (int64_t k = 0; k < N; ++k) gram[i * N + k] += double{p[k]} * sample.c[i] * sample.c[k];
+      }
+    };
+    ParallelFor(N, add_row, /*work=*/static_cast<int64_t>(samples.size()) * N * N);
   });
 }
 

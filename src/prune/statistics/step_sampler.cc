@@ -5,7 +5,9 @@
 #include <cstring>
 
 #include "base/check.h"
+#include "base/threads.h"
 #include "kernels/matmul/matmul.h"
+#include "kernels/simd/scratch.h"
 #include "model/parts/mixer_forward.h"
 #include "tensor/matrix_buffer.h"
 
@@ -45,6 +47,50 @@ void GateGains(const Mixer& m, const float* y, float* z) {
     const double scale = 1.0 / std::sqrt(sum / static_cast<double>(span) + d.gate_eps);
     for (int64_t r = begin; r < begin + span; ++r)
       z[r] = static_cast<float>(z[r] * scale * m.gate_norm[static_cast<size_t>(r)]);
+  }
+}
+
+// Channels of (h, p) whose products are summed by one piece of work: a panel of N such rows stays in a core's
+// cache. Fixed, so that the order of sums is.
+constexpr int64_t kPanelChannels = 512;
+constexpr int64_t kProductRows = 32;  // P_t is symmetric: blocks of rows need no columns behind them
+
+// Heads of a group, cut into equal pieces of whole heads.
+struct HeadPieces {
+  int64_t heads = 0;  // of a piece; the last may have fewer
+  int64_t count = 0;
+
+  HeadPieces(int64_t all, int64_t head_dim) : heads(std::clamp<int64_t>(kPanelChannels / head_dim, 1, all)) {
+    count = (all + heads - 1) / heads;
+  }
+};
+
+// sum_{h,p} gains[h,p]^2 state[h,i,p] state[h,k,p] for some heads: gains (heads, P), state (heads, N, P),
+// product (N, N).
+void WeightedGram(const float* gains, const float* state, int64_t heads, int64_t P, View product) {
+  const int64_t N = product.rows, channels = heads * P;
+  const View panel(ThreadScratch(2, N * channels), N, channels);
+  for (int64_t h = 0; h < heads; ++h, gains += P) {
+    for (int64_t n = 0; n < N; ++n, state += P) {
+      float* out = panel.Row(n) + h * P;
+      for (int64_t p = 0; p < P; ++p) out[p] = gains[p] * state[p];
+    }
+  }
+  const WeightView all(DType::kF32, reinterpret_cast<const std::byte*>(panel.data), N, channels);
+  for (int64_t i = 0; i < N; i += kProductRows) {
+    const int64_t rows = std::min(kProductRows, N - i);
+    MatMul(panel.Rows(i, rows), all.Rows(0, i + rows), product.Rows(i, rows).Cols(0, i + rows));
+  }
+}
+
+// The sum of partial products, lower triangles alone, mirrored into the first one.
+void SumPartial(std::span<const View> partial) {
+  const View total = partial[0];
+  for (int64_t i = 0; i < total.rows; ++i) {
+    for (const View& more : partial.subspan(1)) {
+      for (int64_t k = 0; k <= i; ++k) total.Row(i)[k] += more.Row(i)[k];
+    }
+    for (int64_t k = 0; k < i; ++k) total.Row(k)[i] = total.Row(i)[k];
   }
 }
 
@@ -92,35 +138,50 @@ int64_t StepSampler::Run(const MixerChunk& chunk, const Visit& visit) {
       span.state = states.Row(s);
     }
     SsmScan(segment, chunk.y);
-    for (int64_t s = 0; s < sequences; ++s) {
-      float* weights = gates.Row(k * sequences + s);
-      GateGains(m, chunk.y.Row(row_of(k, s)), weights);
-      for (int64_t r = 0; r < R; ++r) weights[r] *= out_norms_[static_cast<size_t>(r)];
-      VisitStep(chunk, s, row_of(k, s), weights, visit);
-    }
+    const View gains = gates.Rows(k * sequences, sequences);
+    std::vector<int64_t> sampled;
+    for (int64_t s = 0; s < sequences; ++s) sampled.push_back(row_of(k, s));
+    const auto weigh = [&](int64_t s) {
+      float* row = gains.Row(s);
+      GateGains(m, chunk.y.Row(sampled[static_cast<size_t>(s)]), row);
+      for (int64_t r = 0; r < R; ++r) row[r] *= out_norms_[static_cast<size_t>(r)];
+    };
+    ParallelFor(sequences, weigh);
+    VisitSteps(chunk, sampled, gains, visit);
   }
   return samples * sequences;
 }
 
-void StepSampler::VisitStep(const MixerChunk& chunk, int64_t sequence, int64_t row, const float* weights,
-                            const Visit& visit) {
+void StepSampler::VisitSteps(const MixerChunk& chunk, std::span<const int64_t> rows, ConstView gains,
+                             const Visit& visit) {
   const MixerDims& d = chunk.mixer.dims;
+  const auto sequences = static_cast<int64_t>(rows.size());
   const int64_t P = d.head_dim, heads = d.num_heads / d.num_groups();
-  const float* state = states_.data() + sequence * d.state_floats();  // (H, N_g, P)
-  const float* c = chunk.scan->c.Row(row);
+  const HeadPieces pieces(heads, P);
   for (int g = 0; g < d.num_groups(); ++g) {
-    const int64_t N = d.group_size(g);
-    const View scaled = Grow(scaled_, N, heads * P), products = Grow(products_, N, N);
-    for (int64_t h = 0; h < heads; ++h, weights += P) {
-      for (int64_t n = 0; n < N; ++n, state += P) {
-        float* out = scaled.Row(n) + h * P;
-        for (int64_t p = 0; p < P; ++p) out[p] = weights[p] * state[p];
-      }
+    const int64_t N = d.group_size(g), first = d.state_begin[static_cast<size_t>(g)];
+    const View memory = Grow(partial_, sequences * pieces.count, N * N);
+    std::vector<View> partial;
+    for (int64_t i = 0; i < memory.rows; ++i) partial.emplace_back(memory.Row(i), N, N);
+    const auto multiply = [&](int64_t item) {
+      const int64_t s = item / pieces.count, h = item % pieces.count * pieces.heads;
+      // The state is (H, N_g, P): every group before g has as many heads.
+      const float* state = states_.data() + s * d.state_floats() + (heads * first + h * N) * P;
+      WeightedGram(gains.Row(s) + (g * heads + h) * P, state, std::min(pieces.heads, heads - h), P,
+                   partial[static_cast<size_t>(item)]);
+    };
+    ParallelFor(memory.rows, multiply, /*work=*/sequences * heads * P * N * N);
+    std::vector<Sample> samples;
+    for (int64_t s = 0; s < sequences; ++s) {
+      samples.push_back({.p = partial[static_cast<size_t>(s * pieces.count)],
+                         .c = chunk.scan->c.Row(rows[static_cast<size_t>(s)]) + first});
     }
-    MatMul(scaled, WeightView(DType::kF32, reinterpret_cast<const std::byte*>(scaled.data), N, heads * P),
-           products);
-    visit(g, products, c);
-    c += N;
+    const auto sum = [&](int64_t s) {
+      SumPartial(std::span(partial).subspan(static_cast<size_t>(s * pieces.count),
+                                            static_cast<size_t>(pieces.count)));
+    };
+    ParallelFor(sequences, sum, /*work=*/sequences * pieces.count * N * N);
+    visit(g, samples);
   }
 }
 

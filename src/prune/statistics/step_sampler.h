@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <vector>
 
 #include "prune/statistics/statistic.h"
@@ -20,24 +21,30 @@ class StepSampler {
   // Every `stride`-th step of a sequence is a sample.
   explicit StepSampler(int64_t stride);
 
-  // Hears for every sampled step t and group of P_t: (N, N) and C'_t: (N), where
+  // A sampled step t of one sequence, seen by one group, with
   //   P_t[i][k] = sum_{h,p} w_t[h,p]^2 state_t[h,i,p] state_t[h,k,p]
-  // over the group's heads, with w_t[h,p] = the gate (and norm) of channel (h, p) at step t, times the norm
+  // over the group's heads, where w_t[h,p] is the gate (and norm) of channel (h, p) at step t, times the norm
   // of that column of out_proj. A change e of C'_t changes the layer's output by e^T P_t e, if columns of
   // out_proj were orthogonal and the norm's divisor fixed.
-  using Visit = std::function<void(int group, ConstView p, const float* c)>;
+  struct Sample {
+    ConstView p;               // (N, N): P_t
+    const float* c = nullptr;  // (N): C'_t
+  };
+  // Hears, group by group, of samples in the order in which they must be summed. Views end with the call.
+  using Visit = std::function<void(int group, std::span<const Sample> samples)>;
   // The number of sampled steps. chunk.y is overwritten.
   int64_t Run(const MixerChunk& chunk, const Visit& visit);
 
  private:
-  // The step at `row` of the chunk, to which `sequence` has advanced its state; weights: (R), w_t above.
-  void VisitStep(const MixerChunk& chunk, int64_t sequence, int64_t row, const float* weights,
-                 const Visit& visit);
+  // The steps at `rows` of the chunk, one per sequence, to which states_ has advanced; gains: (sequences, R),
+  // w_t above.
+  void VisitSteps(const MixerChunk& chunk, std::span<const int64_t> rows, ConstView gains,
+                  const Visit& visit);
 
   int64_t stride_;
   std::vector<float> out_norms_;  // (R): of the columns of out_proj, factor included
   Buffer states_;                 // (sequences, H*N*P)
-  Buffer rows_, gates_, scaled_, products_;
+  Buffer rows_, gates_, partial_;
 };
 
 }  // namespace ghost
