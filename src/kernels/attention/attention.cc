@@ -5,14 +5,11 @@
 
 #include "base/threads.h"
 #include "kernels/attention/attention_simd.h"
+#include "kernels/row_tasks.h"
 #include "kernels/simd/scratch.h"
 
 namespace ghost {
 namespace {
-
-constexpr int kPartsSlot = 2;  // on the calling thread; kernels on all threads use 0
-
-int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 // A single token attends to its past and itself, split into parts. The split depends on the
 // length of the past alone.

@@ -5,19 +5,20 @@
 
 #include "base/threads.h"
 #include "kernels/attention/rope_simd.h"
+#include "kernels/row_tasks.h"
 #include "kernels/simd/scratch.h"
 
 namespace ghost {
 namespace {
 
-constexpr int64_t kRowsPerTask = 8;  // which share the powers of theta
+constexpr int64_t kRopeRowsPerTask = 8;  // which share the powers of theta
 
 // Rows [begin, end). direction: 1 forward, -1 backward.
 void RotateRows(std::span<const int64_t> positions, const RopeShape& shape, double direction, int64_t begin,
                 int64_t end, View x) {
   const int64_t half = shape.rotated / 2, heads = x.cols / shape.head_dim;
-  float* cosines = ThreadScratch(0, 2 * kRowsPerTask * half);  // (kRowsPerTask, half), then the sines
-  float* sines = cosines + kRowsPerTask * half;
+  float* cosines = ThreadScratch(0, 2 * kRopeRowsPerTask * half);  // (kRopeRowsPerTask, half), then the sines
+  float* sines = cosines + kRopeRowsPerTask * half;
   for (int64_t i = 0; i < half; ++i) {
     const double frequency = std::pow(shape.theta, -2.0 * static_cast<double>(i) / shape.rotated);
     for (int64_t t = begin; t < end; ++t) {
@@ -38,10 +39,10 @@ void Rotate(std::span<const int64_t> positions, const RopeShape& shape, double d
   GHOST_CHECK(x.cols % shape.head_dim == 0);
   GHOST_CHECK(static_cast<int64_t>(positions.size()) == x.rows);
   const auto task = [&](int64_t i) {
-    const int64_t begin = i * kRowsPerTask, end = std::min(x.rows, begin + kRowsPerTask);
+    const int64_t begin = i * kRopeRowsPerTask, end = std::min(x.rows, begin + kRopeRowsPerTask);
     RotateRows(positions, shape, direction, begin, end, x);
   };
-  const int64_t tasks = (x.rows + kRowsPerTask - 1) / kRowsPerTask;
+  const int64_t tasks = CeilDiv(x.rows, kRopeRowsPerTask);
   // A float64 sine and cosine cost about a hundred vector operations.
   ParallelFor(tasks, task, /*work=*/x.rows * (x.cols + shape.rotated / 2 * 100));
 }

@@ -4,6 +4,7 @@
 
 #include "base/threads.h"
 #include "kernels/matmul/matmul_simd.h"
+#include "kernels/row_tasks.h"
 #include "kernels/simd/scratch.h"
 
 namespace ghost {
@@ -12,8 +13,6 @@ namespace {
 constexpr int64_t kDotWeightsPerTask = 64;  // rows of w
 constexpr int64_t kSerialPanels = 4;
 constexpr int64_t kBlocksPerThread = 4;  // with so many rows threads process whole blocks and never wait
-
-int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 // K = 0: the sum is empty and no factor changes it; only bias and accumulation remain.
 void StoreEmptySum(View y, const MatMulOptions& options) {

@@ -5,6 +5,7 @@
 #include "base/threads.h"
 #include "kernels/matmul/matmul.h"
 #include "kernels/matmul/matmul_simd.h"
+#include "kernels/row_tasks.h"
 #include "kernels/simd/scratch.h"
 #include "kernels/simd/widen.h"
 
@@ -16,8 +17,6 @@ constexpr int64_t kLine = 16;              // rows transposed at a time: one cac
 constexpr int kTransposedSlot = 2, kWidenSlot = 4;
 constexpr int64_t kOuterBlock = 64, kOuterColumns = 4 * kTileWeights;  // of dw: a piece of parallel work
 constexpr int64_t kOuterRows = 1024;  // of dy at a time: a block's columns stay in the second-level cache
-
-int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 WeightView AsWeights(const float* data, int64_t rows, int64_t cols) {
   return {DType::kF32, reinterpret_cast<const std::byte*>(data), rows, cols};

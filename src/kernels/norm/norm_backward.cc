@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/threads.h"
+#include "kernels/row_tasks.h"
 #include "kernels/same_shape.h"
 #include "kernels/simd/row_backward_simd.h"
 #include "kernels/simd/scratch.h"
@@ -10,26 +11,15 @@
 namespace ghost {
 namespace {
 
-constexpr int64_t kRowsPerTask = 8;
-
-template <class Body>
-void ForEachRow(int64_t T, int64_t work, const Body& body) {
-  ParallelFor((T + kRowsPerTask - 1) / kRowsPerTask,
-              [&](int64_t task) {
-                const int64_t end = std::min(T, (task + 1) * kRowsPerTask);
-                for (int64_t t = task * kRowsPerTask; t < end; ++t) body(t);
-              },
-              work);
-}
-
+constexpr int64_t kBackwardRowsPerTask = 8;
 constexpr int64_t kRowsPerPiece = 64;
-constexpr int kPartsSlot = 2;  // on the calling thread
 
 // Calls body(t, sums) for every row; `sums` (cols) starts as zeros in every piece of kRowsPerPiece rows. Then
 // adds the sums of all pieces to `totals`, in order. If `totals` is null, `sums` is null too.
 template <class Body>
 void ForEachRowSumming(int64_t T, int64_t cols, int64_t work, float* totals, const Body& body) {
-  if (!totals) return ForEachRow(T, work, [&](int64_t t) { body(t, nullptr); });
+  const auto without_sums = [&](int64_t t) { body(t, nullptr); };
+  if (!totals) return ForEachRow(T, kBackwardRowsPerTask, without_sums, work);
   const int64_t pieces = (T + kRowsPerPiece - 1) / kRowsPerPiece;
   float* parts = ThreadScratch(kPartsSlot, pieces * cols);
   const auto piece = [&](int64_t i) {
@@ -82,9 +72,10 @@ void RmsNormThenGateBackward(ConstView y, ConstView z, const float* weight, floa
 void SoftplusClampBackward(ConstView raw, const float* bias, float low, float high, ConstView ddt,
                            View draw) {
   GHOST_CHECK(SameShape(raw, ddt) && SameShape(raw, draw));
-  ForEachRow(raw.rows, raw.rows * raw.cols * 40, [&](int64_t t) {
+  const auto row = [&](int64_t t) {
     SoftplusClampBackwardRow(raw.Row(t), bias, low, high, ddt.Row(t), raw.cols, draw.Row(t));
-  });
+  };
+  ForEachRow(raw.rows, kBackwardRowsPerTask, row, /*work=*/raw.rows * raw.cols * 40);
 }
 
 }  // namespace ghost

@@ -6,7 +6,7 @@
 namespace ghost {
 namespace {
 
-constexpr int64_t kWorkPerValue = 16;  // vector operations in place of one multiplication
+constexpr int64_t kGeluWorkPerValue = 16;  // vector operations in place of one multiplication
 
 }  // namespace
 
@@ -14,7 +14,7 @@ void GeluGate(ConstView in, View out) {
   const int64_t F = out.cols;
   GHOST_CHECK(in.rows == out.rows && in.cols == 2 * F);
   const auto row = [&](int64_t t) { GeluGateRow(in.Row(t), in.Row(t) + F, F, out.Row(t)); };
-  ParallelFor(in.rows, row, /*work=*/in.rows * F * kWorkPerValue);
+  ParallelFor(in.rows, row, /*work=*/in.rows * F * kGeluWorkPerValue);
 }
 
 void GeluGateBackward(ConstView in, ConstView dout, View din) {
@@ -23,7 +23,7 @@ void GeluGateBackward(ConstView in, ConstView dout, View din) {
   const auto row = [&](int64_t t) {
     GeluGateBackwardRow(in.Row(t), in.Row(t) + F, dout.Row(t), F, din.Row(t), din.Row(t) + F);
   };
-  ParallelFor(in.rows, row, /*work=*/in.rows * F * kWorkPerValue);
+  ParallelFor(in.rows, row, /*work=*/in.rows * F * kGeluWorkPerValue);
 }
 
 }  // namespace ghost

@@ -7,14 +7,14 @@
 namespace ghost {
 namespace {
 
-constexpr int64_t kWorkPerValue = 16;  // vector operations in place of one multiplication
+constexpr int64_t kSiluWorkPerValue = 16;  // vector operations in place of one multiplication
 
 }  // namespace
 
 void SiluGate(ConstView y, ConstView z, View out) {
   GHOST_CHECK(SameShape(y, z) && SameShape(y, out));
   const auto row = [&](int64_t t) { SiluGateRow(y.Row(t), z.Row(t), y.cols, out.Row(t)); };
-  ParallelFor(y.rows, row, /*work=*/y.rows * y.cols * kWorkPerValue);
+  ParallelFor(y.rows, row, /*work=*/y.rows * y.cols * kSiluWorkPerValue);
 }
 
 void SiluGateBackward(ConstView y, ConstView z, ConstView dout, View dy, View dz) {
@@ -22,7 +22,7 @@ void SiluGateBackward(ConstView y, ConstView z, ConstView dout, View dy, View dz
   const auto row = [&](int64_t t) {
     SiluGateBackwardRow(y.Row(t), z.Row(t), dout.Row(t), y.cols, dy.Row(t), dz.Row(t));
   };
-  ParallelFor(y.rows, row, /*work=*/y.rows * y.cols * kWorkPerValue);
+  ParallelFor(y.rows, row, /*work=*/y.rows * y.cols * kSiluWorkPerValue);
 }
 
 }  // namespace ghost

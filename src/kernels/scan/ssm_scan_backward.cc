@@ -10,7 +10,7 @@
 namespace ghost {
 namespace {
 
-constexpr int kPartsSlot = 2, kGroupsSlot = 3;  // on the calling thread; kernels on all threads use 0
+constexpr int kGroupsSlot = kPartsSlot + 1;
 
 constexpr int64_t kGramFloats = kScanChunk * kScanChunk;
 

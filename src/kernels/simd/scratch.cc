@@ -9,18 +9,18 @@
 namespace ghost {
 namespace {
 
-struct Buffer {
+struct ScratchBuffer {
   hwy::AlignedFreeUniquePtr<float[]> floats;
   int64_t count = 0;
 };
 
-thread_local std::array<Buffer, kNumScratchSlots> buffers;
+thread_local std::array<ScratchBuffer, kNumScratchSlots> scratch_buffers;
 
 }  // namespace
 
 float* ThreadScratch(int slot, int64_t count) {
   GHOST_CHECK(slot >= 0 && slot < kNumScratchSlots);
-  Buffer& buffer = buffers[static_cast<size_t>(slot)];
+  ScratchBuffer& buffer = scratch_buffers[static_cast<size_t>(slot)];
   if (buffer.count < count) {
     buffer.floats = hwy::AllocateAligned<float>(static_cast<size_t>(count));
     GHOST_CHECK(buffer.floats != nullptr);

@@ -10,5 +10,6 @@ namespace ghost {
 float* ThreadScratch(int slot, int64_t count);
 
 inline constexpr int kNumScratchSlots = 5;  // 0 and 1: inner loops; 2 to 4: callers of MatMul
+inline constexpr int kPartsSlot = 2;  // results of pieces, on the calling thread until they are added up
 
 }  // namespace ghost
