@@ -17,34 +17,38 @@ if(GHOST_SANITIZE)
   target_link_options(ghost_options INTERFACE -fsanitize=${GHOST_SANITIZE})
 endif()
 
-# Folders without loops that take time: they arrange work, read options and write text. The optimiser would spend more
-# on them than on the kernels, so it gets less to do there. The result of a computation does not depend on the level.
-# Single files in these folders that have such loops are named where the folder lists its files (ghost_hot_files).
-set(GHOST_COLD_FOLDERS checkpoint cli commands eval io paper report train)
+# Folders that arrange work, read options and write text: the optimiser would spend more on them than on the kernels, so it
+# gets less to do there. The result of a computation does not depend on the level. Their files with loops that take time
+# are listed as HOT_SOURCES and keep the level of the build type.
+set(GHOST_COLD_FOLDERS checkpoint cli commands eval io paper prune report train)
 
 # Compiles a target's sources together in a few large files (docs/decisions.md, "Build time"): most of the time of a
-# small file goes into the templates of its headers, which one large file needs once. Not the kernels, where what the
-# compiler sees together changes the speed. CMake itself leaves out files with flags of their own.
+# small file goes into the templates of its headers, which one large file needs once. CMake itself leaves out files with
+# flags of their own.
+function(ghost_unity target)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ${GHOST_UNITY} UNITY_BUILD_BATCH_SIZE 32)
+endfunction()
+
 function(ghost_build_faster target folder)
-  if(NOT folder STREQUAL "kernels")
-    set_target_properties(${target} PROPERTIES UNITY_BUILD ${GHOST_UNITY} UNITY_BUILD_BATCH_SIZE 32)
-  endif()
+  ghost_unity(${target})
   if(folder IN_LIST GHOST_COLD_FOLDERS)
     target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
   endif()
 endfunction()
 
-# Files of a cold folder that are optimised like the kernels, each compiled by itself.
-function(ghost_hot_files)
-  set_property(SOURCE ${ARGN} APPEND PROPERTY COMPILE_OPTIONS $<$<CONFIG:Release>:-O3>)
-endfunction()
-
-# ghost_library(base SOURCES a.cc b.cc DEPS ghost_x fmt::fmt)
+# ghost_library(base SOURCES a.cc b.cc [HOT_SOURCES c.cc] DEPS ghost_x fmt::fmt)
 function(ghost_library folder)
-  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "SOURCES;HOT_SOURCES;DEPS" ${ARGN})
   add_library(ghost_${folder} STATIC ${ARG_SOURCES})
   target_link_libraries(ghost_${folder} PUBLIC ghost_options ${ARG_DEPS})
   ghost_build_faster(ghost_${folder} ${folder})
+  if(ARG_HOT_SOURCES)
+    add_library(ghost_${folder}_hot OBJECT ${ARG_HOT_SOURCES})
+    target_link_libraries(ghost_${folder}_hot PRIVATE ghost_options ${ARG_DEPS})
+    target_include_directories(ghost_${folder}_hot PRIVATE $<TARGET_PROPERTY:ghost_${folder},INCLUDE_DIRECTORIES>)
+    ghost_unity(ghost_${folder}_hot)
+    target_sources(ghost_${folder} PRIVATE $<TARGET_OBJECTS:ghost_${folder}_hot>)
+  endif()
 endfunction()
 
 # ghost_embed_text(module.py generated/folder/module.inc): a text file as a string literal to #include. It is made when
