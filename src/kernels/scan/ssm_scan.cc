@@ -10,6 +10,7 @@ namespace ghost {
 namespace {
 
 constexpr int64_t kSoftplusRowsPerTask = 64;
+constexpr int64_t kTaskUpdates = 1 << 14;  // state elements times tokens: some microseconds
 
 struct GroupLayout {
   int heads_per_group = 0;  // K
@@ -91,8 +92,16 @@ void SsmScan(const ScanInput& in, View y, const ScanStats* stats) {
     const HeadScan head = MakeHeadScan(in, y, stats, layout, item);
     if (head.length > 0) ScanHead(head, ThreadScratch(0, scratch_floats));
   };
+  // Consecutive heads of a small state are one task: their states are one run of memory, which the prefetcher
+  // follows, and nothing waits for the counter of tasks.
+  const int64_t items = static_cast<int64_t>(in.sequences.size()) * in.num_heads;
   const int64_t work = in.x.rows * in.x.cols * layout.max_n;
-  ParallelFor(static_cast<int64_t>(in.sequences.size()) * in.num_heads, scan, work);
+  const int64_t per_item = std::max<int64_t>(1, work / std::max<int64_t>(1, items));
+  const int64_t heads = std::clamp<int64_t>(kTaskUpdates / per_item, 1, in.num_heads);
+  const auto scan_heads = [&](int64_t task) {
+    for (int64_t item = task * heads; item < std::min(items, (task + 1) * heads); ++item) scan(item);
+  };
+  ParallelFor((items + heads - 1) / heads, scan_heads, work);
 }
 
 void SoftplusClamp(ConstView raw, const float* bias, float low, float high, View dt) {

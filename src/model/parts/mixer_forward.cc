@@ -1,5 +1,6 @@
 #include "model/parts/mixer_forward.h"
 
+#include "base/threads.h"
 #include "kernels/matmul/matmul.h"
 #include "kernels/norm/norm.h"
 #include "kernels/rows/silu_gate.h"
@@ -8,6 +9,8 @@
 
 namespace ghost {
 namespace {
+
+constexpr int64_t kFewRows = 64;
 
 // out = normed times `count` rows of in_proj from `first` on, with their bias.
 void Project(const Mixer& m, ConstView normed, int first, int count, View out) {
@@ -40,12 +43,21 @@ View StateInputs(const Mixer& m, View xbc, Buffer& memory) {
   const MixerDims& d = m.dims;
   if (!d.state_maps) return xbc.Cols(d.conv_b(), 2 * d.input_channels());
   const View mapped = Grow(memory, xbc.rows, 2 * int64_t{d.state_channels()});
-  const int64_t N = d.input_group_size();
-  for (int g = 0; g < d.num_groups(); ++g) {
+  const int64_t N = d.input_group_size(), G = d.num_groups();
+  const auto map = [&](int64_t item) {
+    const bool is_b = item < G;
+    const auto g = static_cast<int>(item % G);
     const int64_t first = d.state_begin[static_cast<size_t>(g)], r = d.group_size(g);
-    MatMul(xbc.Cols(d.conv_b() + g * N, N), WeightView(m.b_map).Rows(first, r), mapped.Cols(first, r));
-    MatMul(xbc.Cols(d.conv_c() + g * N, N), WeightView(m.c_map).Rows(first, r),
-           mapped.Cols(d.state_channels() + first, r));
+    MatMul(xbc.Cols((is_b ? d.conv_b() : d.conv_c()) + g * N, N),
+           WeightView(is_b ? m.b_map : m.c_map).Rows(first, r),
+           mapped.Cols(is_b ? first : d.state_channels() + first, r));
+  };
+  // While decoding, a map is one tile of its product: threads share the maps. With many rows they share each.
+  const int64_t items = 2 * G;
+  if (xbc.rows <= kFewRows) {
+    ParallelFor(items, map, /*work=*/xbc.rows * N * 2 * d.state_channels());
+  } else {
+    for (int64_t item = 0; item < items; ++item) map(item);
   }
   return mapped;
 }
