@@ -1,22 +1,18 @@
-// AdamW with decoupled weight decay, and the global gradient norm.
+// AdamW with decoupled weight decay.
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
+#include "kernels/optimise/adam.h"
 #include "tensor/buffer.h"
 #include "train/parameters.h"
 
 namespace ghost {
 
-struct AdamWSettings {
-  double beta1 = 0.9;
-  double beta2 = 0.95;
-  double eps = 1e-8;
+struct AdamWSettings : AdamSettings {
   double weight_decay = 0.1;
 };
-
-// The root of the sum of squares over `size` floats: float64, pieces of fixed size added in their order.
-double GradientNorm(const float* gradients, int64_t size);
 
 // Owns the two moments. Results do not depend on the number of threads.
 class AdamW {
@@ -24,9 +20,7 @@ class AdamW {
   AdamW(const ParameterLayout& layout, const AdamWSettings& settings);
 
   // Update number `step` (the first is 1) with gradient g = gradient_scale * gradients, for every element of
-  // tensors that are not frozen:
-  //   m <- beta1 m + (1 - beta1) g;  v <- beta2 v + (1 - beta2) g^2
-  //   w <- (1 - lr decay) w - lr * (m / (1 - beta1^step)) / (sqrt(v / (1 - beta2^step)) + eps)
+  // tensors that are not frozen: AdamUpdate with keep = 1 - lr * decay.
   void Step(int64_t step, double lr, double gradient_scale, const float* gradients, float* weights);
 
   Buffer& first() { return first_; }  // m, v: layout.size floats each

@@ -8,8 +8,8 @@
 
 #include "base/rng.h"
 #include "base/threads.h"
+#include "kernels/optimise/schedule.h"
 #include "tests/support/tiny_config.h"
-#include "train/schedule.h"
 
 namespace ghost {
 namespace {
@@ -25,7 +25,7 @@ ParameterLayout SmallLayout() {
 
 TEST(AdamW, TwoStepsByHand) {
   const ParameterLayout layout = SmallLayout();
-  AdamW optimizer(layout, {.beta1 = 0.9, .beta2 = 0.95, .eps = 1e-8, .weight_decay = 0.1});
+  AdamW optimizer(layout, {{.beta1 = 0.9, .beta2 = 0.95, .eps = 1e-8}, /*weight_decay=*/0.1});
   std::vector<float> w(32, 0.0f), g(32, 0.0f);
   w[0] = 1.0f, w[1] = -2.0f, w[16] = 0.5f;
   g[0] = 0.2f, g[1] = -0.4f, g[16] = 0.1f;

@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "base/json.h"
+#include "kernels/optimise/schedule.h"
 #include "model/backward.h"
 #include "model/model.h"
 #include "train/adamw.h"
 #include "train/parameters.h"
-#include "train/schedule.h"
 #include "train/windows.h"
 
 namespace ghost {

@@ -1,4 +1,4 @@
-#include "train/schedule.h"
+#include "kernels/optimise/schedule.h"
 
 #include <algorithm>
 #include <cmath>
