@@ -110,7 +110,7 @@ void BackwardMixer(const Mixer& m, ConstView normed, std::span<const SequenceSpa
   if (Wanted(gradients.in_proj_bias)) AddColumnSums(dzxbcdt, gradients.in_proj_bias.data);
   if (d.factors.input != 1.0f) ScaleRows(dzxbcdt, d.factors.input, dzxbcdt);  // not of the bias
   LinearBackward(dzxbcdt, normed, gradients.in_proj, /*bias=*/{}, gradients.first_row);
-  MatMulTransposed(dzxbcdt, WeightView(m.in_proj), dnormed);  // (T, M)
+  if (Wanted(dnormed)) MatMulTransposed(dzxbcdt, WeightView(m.in_proj), dnormed);  // (T, M)
 }
 
 }  // namespace ghost

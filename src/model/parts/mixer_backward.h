@@ -25,8 +25,9 @@ struct MixerBackwardScratch {
   Buffer dout, dgated, dxbc, dbc, ddt, dzxbcdt;
 };
 
-// dhidden: (T, M), the gradient of the output; dnormed: (T, M), that of the input, overwritten. The sequences
-// are equally long and start from zeros. Adds to the gradients that are wanted.
+// dhidden: (T, M), the gradient of the output; dnormed: (T, M), that of the input, overwritten, or empty if
+// it is not wanted. The sequences are equally long and start from zeros. Adds to the gradients that are
+// wanted.
 void BackwardMixer(const Mixer& m, ConstView normed, std::span<const SequenceSpan> sequences,
                    const MixerActivations& act, ConstView dhidden, View dnormed,
                    MixerBackwardScratch& scratch, const MixerGradients& gradients);
