@@ -119,8 +119,8 @@ void CalibrationStream::Advance(const LayerEdit* edit) {
   Prepare();
   const Mixer mixer = edit ? EditedMixer(dense, *edit) : dense;
   const LayerMask mask = edit ? edit->mask : KeepAllInputs(dense.dims);
-  // New rows of B and C give another B' and C' than those that were observed.
-  const bool reusable = !edit || edit->state_rows.empty();
+  // New weights of B and C give another B' and C' than those that were observed.
+  const bool reusable = !edit || !edit->replaces_weights();
   ForEachChunk([&](Chunk& chunk, const Pass& pass) {
     const bool cached = chunk.cached && reusable;
     MixerInputs& inputs = cached ? chunk.inputs : uncached_;

@@ -1,10 +1,12 @@
 #include "prune/journal.h"
 
+#include <algorithm>
 #include <charconv>
 #include <chrono>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <utility>
 
 #include "base/check.h"
@@ -20,7 +22,14 @@ namespace fs = std::filesystem;
 
 constexpr const char* kIndex = "journal.json";
 constexpr const char* kSchema = "ghost.journal/2";
-constexpr const char* kStateRows = "state_rows";
+// Where a file has the weights that an edit replaces.
+struct ReplacedWeights {
+  const char* name;
+  Tensor LayerEdit::*tensor;
+};
+constexpr ReplacedWeights kReplaced[] = {{"state_rows", &LayerEdit::state_rows},
+                                         {"state_taps", &LayerEdit::state_taps},
+                                         {"state_biases", &LayerEdit::state_biases}};
 constexpr std::string_view kNewTensor = "new.";
 
 [[noreturn]] void Damaged(const std::string& file, const std::string& what) {
@@ -47,19 +56,22 @@ std::vector<std::string> FilesIn(const std::string& directory) {
   return names;
 }
 
-bool HasTensors(const LayerEdit& edit) { return !edit.state_rows.empty() || !edit.tensors.empty(); }
+bool HasTensors(const LayerEdit& edit) { return edit.replaces_weights() || !edit.tensors.empty(); }
 
 std::map<std::string, Tensor> TensorsOf(const LayerEdit& edit) {
   std::map<std::string, Tensor> all;
-  if (!edit.state_rows.empty()) all.emplace(kStateRows, edit.state_rows);
+  for (const auto& [name, tensor] : kReplaced) {
+    if (!(edit.*tensor).empty()) all.emplace(name, edit.*tensor);
+  }
   for (const auto& [suffix, tensor] : edit.tensors) all.emplace(std::string(kNewTensor) + suffix, tensor);
   return all;
 }
 
 void LoadTensors(const std::string& file, LayerEdit& edit) {
   for (const auto& [name, stored] : ReadSafetensors(file).tensors) {
-    if (name == kStateRows) {
-      edit.state_rows = stored.tensor;
+    const auto replaced = std::ranges::find(kReplaced, name, &ReplacedWeights::name);
+    if (replaced != std::end(kReplaced)) {
+      edit.*replaced->tensor = stored.tensor;
     } else if (name.starts_with(kNewTensor)) {
       edit.tensors.emplace(name.substr(kNewTensor.size()), stored.tensor);
     } else {
@@ -78,12 +90,14 @@ bool FitsGroups(const std::vector<std::vector<double>>& errors, const MixerDims&
 
 bool FitsLayer(const LayerOutcome& outcome, const MixerDims& dims) {
   const LayerEdit& edit = outcome.edit;
+  const int64_t GN2 = 2 * int64_t{dims.state_channels()};
   if (!outcome.errors.empty() && !FitsGroups(outcome.errors, dims)) return false;
   return outcome.layer == dims.layer && IsMaskOf(edit.mask, dims) &&
          outcome.scores.size() == static_cast<size_t>(dims.state_channels()) &&
          edit.state_sizes.size() == static_cast<size_t>(dims.num_groups()) &&
-         (edit.state_rows.empty() ||
-          edit.state_rows.shape() == Shape{2 * dims.state_channels(), dims.d_model});
+         (edit.state_rows.empty() || edit.state_rows.shape() == Shape{GN2, dims.d_model}) &&
+         (edit.state_taps.empty() || edit.state_taps.shape() == Shape{GN2, 1, dims.conv_width}) &&
+         (edit.state_biases.empty() || (dims.conv_bias && edit.state_biases.shape() == Shape{GN2}));
 }
 
 OrderedJson DescribeOutcome(const LayerOutcome& outcome) {

@@ -126,6 +126,8 @@ TEST_F(JournalTest, CarriesWhateverAnEditHolds) {
   std::vector<float> rows(size_t{16} * 32, 0.5f);
   LayerOutcome first = Outcome(1), second = Outcome(2, /*layer=*/1);
   first.edit.state_rows = MakeTensor(Shape{16, 32}, rows);
+  first.edit.state_taps = MakeTensor(Shape{16, 1, 4}, std::span<const float>(rows).first(64));
+  first.edit.state_biases = MakeTensor(Shape{16}, std::span<const float>(rows).first(16));
   first.edit.tensors["state_proj.weight"] = MakeTensor(Shape{2, 1}, kResidual);
   journal.Save({}, {first}, {});
   rows[7] = 0.0f;
@@ -134,6 +136,9 @@ TEST_F(JournalTest, CarriesWhateverAnEditHolds) {
   const Journal::Progress progress = Loaded();
   EXPECT_EQ(ToFloats(progress.layers.at(0).edit.state_rows), ToFloats(first.edit.state_rows));
   EXPECT_EQ(ToFloats(progress.layers.at(1).edit.state_rows), rows);
+  EXPECT_EQ(ToFloats(progress.layers[0].edit.state_taps), ToFloats(first.edit.state_taps));
+  EXPECT_EQ(ToFloats(progress.layers[0].edit.state_biases), ToFloats(first.edit.state_biases));
+  EXPECT_TRUE(progress.layers[1].edit.state_taps.empty());
   ASSERT_EQ(progress.layers[0].edit.tensors.size(), 1u);
   const Tensor& added = progress.layers[0].edit.tensors.at("state_proj.weight");
   EXPECT_EQ(added.shape(), (Shape{2, 1}));
@@ -146,6 +151,10 @@ TEST_F(JournalTest, RowsOfAnotherShapeAreRefused) {
   outcome.edit.state_rows = MakeTensor(Shape{32, 16}, std::vector<float>(size_t{16} * 32, 0.5f));
   Make().Save({}, {outcome}, {});
   EXPECT_THROW(Loaded(), Error);
+  outcome = Outcome(1);
+  outcome.edit.state_taps = MakeTensor(Shape{16, 4}, std::vector<float>(64, 0.5f));
+  Make("taps").Save({}, {outcome}, {});
+  EXPECT_THROW(Make("taps").Load(kConfig, 2), Error);
 }
 
 TEST_F(JournalTest, KeepsThePreparation) {

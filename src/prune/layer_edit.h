@@ -18,8 +18,12 @@ namespace ghost {
 using NamedTensors = std::map<std::string, Tensor>;
 
 struct LayerEdit {
-  LayerMask mask;                // the channels of B and C that stay
-  Tensor state_rows;             // (2GN, M), type as stored: new weights of B and C; empty: the old ones
+  LayerMask mask;  // the channels of B and C that stay
+  // New weights of B and C, B before C, of all channels (those that go have no effect), types as stored; an
+  // empty one: the old ones.
+  Tensor state_rows;             // (2GN, M): of the input projection
+  Tensor state_taps;             // (2GN, 1, W): of the convolution
+  Tensor state_biases;           // (2GN): likewise
   NamedTensors tensors;          // added to the mixer
   std::vector<int> state_sizes;  // (G): state channels per group after the edit; fewer than the mask keeps if
                                  // new tensors map B and C
@@ -28,6 +32,10 @@ struct LayerEdit {
   // Drops what `kept` does not list and changes nothing else.
   explicit LayerEdit(LayerMask kept) : mask(std::move(kept)) {
     for (const std::vector<int>& group : mask.kept) state_sizes.push_back(static_cast<int>(group.size()));
+  }
+  // Whether kept channels of B and C have other values than before.
+  bool replaces_weights() const {
+    return !state_rows.empty() || !state_taps.empty() || !state_biases.empty();
   }
 };
 

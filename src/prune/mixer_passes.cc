@@ -70,7 +70,13 @@ Mixer EditedMixer(const Mixer& mixer, const LayerEdit& edit) {
     edited.b_map = edit.tensors.at("b_map.weight");
     edited.c_map = edit.tensors.at("c_map.weight");
   }
-  if (!edit.state_rows.empty()) edited.in_proj = ReplaceStateRows(mixer.in_proj, mixer.dims, edit.state_rows);
+  const MixerDims& dims = mixer.dims;
+  if (!edit.state_rows.empty()) edited.in_proj = ReplaceRows(mixer.in_proj, dims.b_row(), edit.state_rows);
+  if (!edit.state_taps.empty())
+    std::ranges::copy(ToFloats(edit.state_taps),
+                      edited.conv_taps.begin() + int64_t{dims.conv_b()} * dims.conv_width);
+  if (!edit.state_biases.empty())
+    std::ranges::copy(ToFloats(edit.state_biases), edited.conv_bias.begin() + dims.conv_b());
   return edited;
 }
 

@@ -60,8 +60,11 @@ void ExpectSame(const std::vector<LayerOutcome>& a, const std::vector<LayerOutco
   for (size_t layer = 0; layer < a.size(); ++layer) {
     EXPECT_EQ(a[layer].scores, b[layer].scores) << layer;
     EXPECT_EQ(a[layer].edit.mask.kept, b[layer].edit.mask.kept) << layer;
-    EXPECT_TRUE(std::ranges::equal(a[layer].edit.state_rows.bytes(), b[layer].edit.state_rows.bytes()))
-        << layer;
+    for (Tensor LayerEdit::*const replaced :
+         {&LayerEdit::state_rows, &LayerEdit::state_taps, &LayerEdit::state_biases}) {
+      EXPECT_TRUE(std::ranges::equal((a[layer].edit.*replaced).bytes(), (b[layer].edit.*replaced).bytes()))
+          << layer;
+    }
   }
 }
 

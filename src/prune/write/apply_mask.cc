@@ -70,14 +70,15 @@ const RowPlan* PlanFor(const BlockPlan& plan, const MixerWeights& block, const T
   return nullptr;
 }
 
-Tensor ReplaceStateRows(const Tensor& in_proj, const MixerDims& dims, const Tensor& rows) {
-  GHOST_CHECK(rows.dtype() == in_proj.dtype() && rows.shape()[1] == in_proj.shape()[1] &&
-              rows.shape()[0] == 2 * dims.state_channels() && in_proj.shape()[0] == dims.in_proj_rows());
-  std::shared_ptr<std::byte[]> bytes(new std::byte[in_proj.num_bytes()]);
-  std::memcpy(bytes.get(), in_proj.data(), in_proj.num_bytes());
-  const WeightView view(in_proj);
-  std::memcpy(bytes.get() + dims.b_row() * view.RowBytes(), rows.data(), rows.num_bytes());
-  return Tensor(in_proj.dtype(), in_proj.shape(), std::shared_ptr<const std::byte>(bytes, bytes.get()));
+Tensor ReplaceRows(const Tensor& tensor, int64_t first, const Tensor& rows) {
+  const int64_t count = tensor.shape()[0];
+  GHOST_CHECK(rows.dtype() == tensor.dtype() && first >= 0 && first + rows.shape()[0] <= count);
+  const size_t row_bytes = tensor.num_bytes() / static_cast<size_t>(count);
+  GHOST_CHECK(rows.num_bytes() == row_bytes * static_cast<size_t>(rows.shape()[0]));
+  std::shared_ptr<std::byte[]> bytes(new std::byte[tensor.num_bytes()]);
+  std::memcpy(bytes.get(), tensor.data(), tensor.num_bytes());
+  std::memcpy(bytes.get() + static_cast<size_t>(first) * row_bytes, rows.data(), rows.num_bytes());
+  return Tensor(tensor.dtype(), tensor.shape(), std::shared_ptr<const std::byte>(bytes, bytes.get()));
 }
 
 MixerWeights ApplyPlan(const MixerWeights& block, const BlockPlan& plan) {

@@ -31,8 +31,8 @@ BlockPlan MakeCompactPlan(const MixerDims& dims, const LayerMask& mask,
 // member of `block`.
 const RowPlan* PlanFor(const BlockPlan& plan, const MixerWeights& block, const Tensor& slot);
 
-// in_proj with other rows of B and C, (2GN, M) of its own type.
-Tensor ReplaceStateRows(const Tensor& in_proj, const MixerDims& dims, const Tensor& rows);
+// The tensor with `rows`, of its own type and width, in place of its rows from `first` on.
+Tensor ReplaceRows(const Tensor& tensor, int64_t first, const Tensor& rows);
 
 MixerWeights ApplyPlan(const MixerWeights& block, const BlockPlan& plan);
 

@@ -13,23 +13,34 @@ BlockPlan MakeBlockPlan(const MixerDims& dims, const ModelEdit& edit, size_t mix
   return MakeCompactPlan(dims, edit.mixers[mixer].mask, PaddedSizes(dims, edit, rule));
 }
 
-// in_proj with new rows of B and C, gathered by the plan.
-LazyTensor MakeEditedInProj(const Tensor& in_proj, const MixerDims& dims, const Tensor& state_rows,
-                            const RowPlan& rows) {
-  return LazyTensor(in_proj.dtype(), Shape{static_cast<int64_t>(rows.size()), in_proj.shape()[1]},
-                    [=] { return GatherRows(ReplaceStateRows(in_proj, dims, state_rows), rows); });
+// Rows of a tensor that an edit replaces, from `first` on; `rows` may be empty.
+struct NewRows {
+  Tensor rows;
+  int64_t first = 0;
+};
+
+NewRows NewRowsOf(const LayerEdit& edit, const MixerWeights& mixer, const MixerDims& dims,
+                  const Tensor& slot) {
+  if (&slot == &mixer.in_proj) return {edit.state_rows, dims.b_row()};
+  if (&slot == &mixer.conv) return {edit.state_taps, dims.conv_b()};
+  if (&slot == &mixer.conv_bias) return {edit.state_biases, dims.conv_b()};
+  return {};
 }
 
-// What to write for one tensor of a block, in the shape in which the source stores it.
-LazyTensor MakeBlockTensor(const Tensor& slot, const Shape& stored, const RowPlan* rows) {
+// What to write for one tensor of a block, in the shape in which the source stores it: new rows first, then
+// the plan.
+LazyTensor MakeBlockTensor(const Tensor& slot, const Shape& stored, const RowPlan* rows,
+                           const NewRows& replaced) {
   if (!rows) return slot.Reshaped(stored);
   // GGUF drops or adds extents of 1; the channels must come first.
   const bool as_stored = stored.rank() > 0 && stored[0] == slot.shape()[0];
   const Tensor tensor = as_stored ? slot.Reshaped(stored) : slot;
   std::vector<int64_t> extents(tensor.shape().dims().begin(), tensor.shape().dims().end());
   extents[0] = static_cast<int64_t>(rows->size());
-  return LazyTensor(tensor.dtype(), Shape(extents),
-                    [tensor, plan = *rows] { return GatherRows(tensor, plan); });
+  return LazyTensor(tensor.dtype(), Shape(extents), [tensor, replaced, plan = *rows] {
+    return GatherRows(replaced.rows.empty() ? tensor : ReplaceRows(tensor, replaced.first, replaced.rows),
+                      plan);
+  });
 }
 
 void AddNewTensors(const NamedTensors& added, const std::string& prefix,
@@ -57,9 +68,8 @@ std::map<std::string, LazyTensor> MakePrunedTensors(const Checkpoint& source, co
     const LayerEdit& change = edit.mixers[i];
     ForEachTensor(mixer, dims, [&](const Tensor& slot, const TensorRow& row) {
       LazyTensor& out = tensors.at(StoredName(source.tensors, config.layout, row));
-      out = &slot == &mixer.in_proj && !change.state_rows.empty()
-                ? MakeEditedInProj(slot, dims, change.state_rows, plan.in_proj)
-                : MakeBlockTensor(slot, out.shape(), PlanFor(plan, mixer, slot));
+      out = MakeBlockTensor(slot, out.shape(), PlanFor(plan, mixer, slot),
+                            NewRowsOf(change, mixer, dims, slot));
     });
     AddNewTensors(change.tensors, gguf ? dims.names.gguf_prefix : dims.names.prefix, tensors);
   }

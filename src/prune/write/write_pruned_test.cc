@@ -333,14 +333,25 @@ TEST(WritePruned, NewRowsOfBAndCTakeTheSourcesPlace) {
   for (size_t i = 0; i < rows.size(); ++i) rows[i] = static_cast<float>(i);
   ModelEdit edit(mask);
   edit.mixers[1].state_rows = MakeTensor(Shape{2 * GN, M}, rows);
+  const int64_t W = dims.conv_width;
+  edit.mixers[1].state_taps =
+      MakeTensor(Shape{2 * GN, 1, W}, std::span<const float>(rows).first(static_cast<size_t>(2 * GN * W)));
+  edit.mixers[1].state_biases =
+      MakeTensor(Shape{2 * GN}, std::span<const float>(rows).first(static_cast<size_t>(2 * GN)));
   WritePruned(source, edit, {}, {.path = dir.File("out")});
   const Model pruned = LoadModel(OpenCheckpoint(dir.File("out")));
   EXPECT_EQ(UniformStateSize(pruned.config()), 8);
   // The plain model with the same rows put in, then pruned in memory.
   MixerWeights expected = LoadModel(source).weights().mixers[1];
-  expected.in_proj = ReplaceStateRows(in_proj, dims, edit.mixers[1].state_rows);
+  expected.in_proj = ReplaceRows(in_proj, dims.b_row(), edit.mixers[1].state_rows);
+  expected.conv = ReplaceRows(expected.conv, dims.conv_b(), edit.mixers[1].state_taps);
+  expected.conv_bias = ReplaceRows(expected.conv_bias, dims.conv_b(), edit.mixers[1].state_biases);
   expected = CompactBlock(expected, dims, mask.mixers[1]);
   EXPECT_EQ(ToFloats(pruned.weights().mixers[1].in_proj), ToFloats(expected.in_proj));
+  EXPECT_EQ(ToFloats(pruned.weights().mixers[1].conv), ToFloats(expected.conv));
+  EXPECT_EQ(ToFloats(pruned.weights().mixers[1].conv_bias), ToFloats(expected.conv_bias));
+  EXPECT_EQ(ToFloats(expected.conv_bias).back(),
+            static_cast<float>(GN + GN / 2 + mask.mixers[1].kept[1].back()));
   EXPECT_EQ(ToFloats(expected.in_proj)[static_cast<size_t>(2 * dims.d_inner() * M)],
             rows[static_cast<size_t>(mask.mixers[1].kept[0][0] * M)]);
 }
