@@ -38,7 +38,7 @@ class PruneResumeTest : public testing::TestWithParam<std::string> {
 
 TEST_P(PruneResumeTest, StoppedAfterEveryLayerEndsInTheSameBytes) {
   const auto layers = static_cast<int>(MixersOfCase(GetParam()));
-  for (const std::string method : {"ghost", "sparsegpt", "taylor", "balanced"}) {
+  for (const std::string method : {"ghost", "sparsegpt", "taylor", "balanced", "fitted"}) {
     ASSERT_EQ(Prune(method, method).exit_code, 0);
     const std::string out = method + "-pieces";
     for (int layer = 1; layer <= layers; ++layer) {

@@ -107,7 +107,7 @@ std::vector<LayerOutcome> CalibratedLayers(const PruneOptions& o, const Method& 
   rule.keep_conv_bias = o.keep_conv_bias;
   rule.seed = o.calibration.seed;
   rule.max_cache_bytes = static_cast<int64_t>(std::max(0.0, o.max_ram_gb) * 1e9);
-  std::optional<Progress> preparing, pruning;
+  std::optional<Progress> preparing, deciding, pruning;
   const auto pruned = [&](int done, int total) {
     if (!pruning) pruning.emplace("prune", "layers");
     pruning->Update(done, total);
@@ -117,6 +117,11 @@ std::vector<LayerOutcome> CalibratedLayers(const PruneOptions& o, const Method& 
     if (!preparing) preparing.emplace(o.method, "samples");
     preparing->Update(done, total);
     if (done == total) preparing.reset();
+  };
+  hooks.decided = [&](int64_t done, int64_t total) {
+    if (!deciding) deciding.emplace(o.method, "steps");
+    deciding->Update(done, total);
+    if (done == total) deciding.reset();
   };
   hooks.repeated = pruned;
   hooks.pruned = [&](int done, int total) {
@@ -203,7 +208,7 @@ std::string MakeCard(const PruneResult& r, const ModelConfig& before, const Mode
   facts.edit = edit;
   facts.sparsity = given ? edit.DroppedShare(before) : r.pruning.value("sparsity", o.sparsity);
   facts.calibration = calibrated_on.empty() ? "none" : calibrated_on;
-  facts.edits_weights = !given && FindMethod(o.method).edits_weights;
+  facts.drops_channels = given || FindMethod(o.method).drops_channels;
   for (const LayerEdit& one : edit.mixers) {
     for (const auto& [suffix, tensor] : one.tensors) facts.added.insert(suffix);
   }

@@ -160,6 +160,11 @@ PrunePlan MakePlan(const PruneOptions& o, const Method& method, const ModelConfi
     throw Error(ErrorKind::kUsage, "--keep-conv-bias needs --storage masked",
                 {.hint = "a channel whose bias stays is still alive and cannot be removed"});
   }
+  if (o.keep_conv_bias && method.edits_weights) {
+    throw Error(ErrorKind::kUsage,
+                std::string(method.name) + " fits weights to the loss of whole channels, bias and all",
+                {.hint = "leave out --keep-conv-bias"});
+  }
   plan.selection.pool = ChoosePool(o, plan.storage.storage, config);
   const int multiple = ParseRound(o.round);
   (plan.storage.storage == Storage::kPadded ? plan.storage.pad_multiple : plan.selection.multiple) = multiple;

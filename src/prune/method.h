@@ -23,12 +23,14 @@ using Samples = std::vector<std::vector<int32_t>>;
 // What a method made of the dense model before the first layer: scores of all mixers; empty for most.
 using Preparation = std::vector<std::vector<double>>;
 
+// Hears how many steps of some long work are done; may throw to stop, and may be empty.
+using StepProgress = std::function<void(int64_t done, int64_t total)>;
+
 struct PrepareInput {
   const Model& model;
   const Samples& samples;
-  std::string_view variant;  // one of the method's
-  // Hears how many samples are done, if given; may throw to stop.
-  const std::function<void(int64_t done, int64_t total)>& progress;
+  std::string_view variant;      // one of the method's
+  const StepProgress& progress;  // of samples
 };
 
 // How much data a statistic will see.
@@ -40,12 +42,14 @@ struct CalibrationSize {
 // What a decision may look at.
 struct DecisionInput {
   const Mixer& mixer;
+  const MixerWeights& weights;                // the same, as stored
   const LayerStatistic* statistic = nullptr;  // what make_statistic made, fed with the layer; or null
   std::span<const double> prepared = {};      // this mixer's part of the preparation
   SelectionRule selection;
   int ordinal = 0;      // of the mixer
   int64_t samples = 0;  // that the statistic has seen
   uint64_t seed = 0;
+  StepProgress progress;  // of a decision that takes long
 };
 
 // What the end of a run may look at, when all mixers have been decided.

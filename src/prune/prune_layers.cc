@@ -21,7 +21,7 @@ std::vector<LayerOutcome> PruneLayers(SequentialPruner& pruner, Journal* journal
   }
   pruner.Prepare(hooks.prepared);
   while (!pruner.done()) {
-    layers.push_back(pruner.Step());
+    layers.push_back(pruner.Step(hooks.decided));
     // The stream above the last layer is of no use.
     if (journal) journal->Save(pruner.preparation(), layers, pruner.done() ? ConstView() : pruner.residual());
     if (hooks.pruned) hooks.pruned(pruner.next_mixer(), pruner.num_mixers());

@@ -11,9 +11,10 @@ namespace ghost {
 
 // All may be empty; each may throw to stop.
 struct PruneHooks {
-  std::function<void(int64_t done, int64_t total)> prepared;  // samples of the method's preparation
-  std::function<void(int done, int total)> repeated;          // a layer of the journal was run again
-  std::function<void(int done, int total)> pruned;            // a layer was pruned and saved
+  StepProgress prepared;                              // samples of the method's preparation
+  StepProgress decided;                               // steps of a layer's decision, if it takes long
+  std::function<void(int done, int total)> repeated;  // a layer of the journal was run again
+  std::function<void(int done, int total)> pruned;    // a layer was pruned and saved
 };
 
 // Prunes every layer and saves each to `journal` unless it is null. With `saved` progress of the same run the

@@ -52,15 +52,15 @@ SequentialPruner::SequentialPruner(const Model& model, const Samples& samples, c
   if (rule_.variant.empty() && !method.variants.empty()) rule_.variant = method.variants.front();
 }
 
-void SequentialPruner::Prepare(const std::function<void(int64_t done, int64_t total)>& progress) {
+void SequentialPruner::Prepare(const StepProgress& progress) {
   if (!rule_.method->prepare || !preparation_.empty()) return;
   Restore(rule_.method->prepare({model_, samples_, rule_.variant, progress}));
 }
 
-LayerOutcome SequentialPruner::Step() {
+LayerOutcome SequentialPruner::Step(const StepProgress& progress) {
   const double sparsity = rule_.sparsities.empty() ? rule_.selection.sparsity
                                                    : rule_.sparsities.at(static_cast<size_t>(next_mixer()));
-  LayerOutcome outcome = std::move(Decide({&sparsity, 1}).front());
+  LayerOutcome outcome = std::move(Decide({&sparsity, 1}, progress).front());
   Replay(outcome.edit);
   if (outcome.errors.empty()) return outcome;
   const double residual = std::max(stream_.MeanSquare(), 1e-30);
@@ -70,13 +70,16 @@ LayerOutcome SequentialPruner::Step() {
   return outcome;
 }
 
-std::vector<LayerOutcome> SequentialPruner::Decide(std::span<const double> sparsities) {
+std::vector<LayerOutcome> SequentialPruner::Decide(std::span<const double> sparsities,
+                                                   const StepProgress& progress) {
   Prepare();
   DecisionInput in{.mixer = stream_.next_mixer(),
+                   .weights = model_.weights().mixers[static_cast<size_t>(next_mixer())],
                    .selection = rule_.selection,
                    .ordinal = next_mixer(),
                    .samples = stream_.num_samples(),
-                   .seed = rule_.seed};
+                   .seed = rule_.seed,
+                   .progress = progress};
   std::unique_ptr<LayerStatistic> statistic;
   if (rule_.method->make_statistic) {
     const auto length = static_cast<int64_t>(samples_.empty() ? 0 : samples_.front().size());
@@ -133,7 +136,11 @@ std::vector<std::vector<LayerOutcome>> DecideDense(const Model& model, const Sam
   SequentialPruner pruner(model, samples, rule);
   std::vector<std::vector<LayerOutcome>> decisions;
   while (!pruner.done()) {
-    decisions.push_back(pruner.Decide(sparsities));
+    // Says again how many layers are done, so that the caller can stop long decisions.
+    const auto deciding = [&](int64_t, int64_t) {
+      if (progress) progress(pruner.next_mixer(), pruner.num_mixers());
+    };
+    decisions.push_back(pruner.Decide(sparsities, deciding));
     pruner.Replay(decisions.back().front().edit);
     for (size_t i = 0; i < sparsities.size(); ++i)
       FinishAlone(rule, model.config().mixers[decisions.size() - 1], sparsities[i], decisions.back()[i]);

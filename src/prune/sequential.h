@@ -39,14 +39,15 @@ class SequentialPruner {
 
   // What the method needs of the dense model; no work for those that need nothing, or when it is there
   // already. Before the first Step.
-  void Prepare(const std::function<void(int64_t done, int64_t total)>& progress = nullptr);
+  void Prepare(const StepProgress& progress = nullptr);
   const Preparation& preparation() const { return preparation_; }
 
-  // Scores, decides and runs the next layer.
-  LayerOutcome Step();
+  // Scores, decides and runs the next layer. `progress` hears of the decision's steps.
+  LayerOutcome Step(const StepProgress& progress = nullptr);
   // Scores the next layer once and decides for every share of channels to drop; does not run it. At most once
   // per layer, before Replay.
-  std::vector<LayerOutcome> Decide(std::span<const double> sparsities);
+  std::vector<LayerOutcome> Decide(std::span<const double> sparsities,
+                                   const StepProgress& progress = nullptr);
   // Runs the next layer with a decision made before (or as it is, with one_shot): the same bits without
   // scoring.
   void Replay(const LayerEdit& edit);

@@ -17,7 +17,7 @@ std::string Megabytes(int64_t bytes) { return fmt::format("{:.2f} MB", static_ca
 
 std::string WhatItIs(const ModelCardFacts& f) {
   const std::string base = FileName(f.base_model);
-  if (f.edits_weights) {
+  if (!f.drops_channels) {
     return fmt::format(
         "{} with single weights of the state's input and output rows (B and C of `in_proj`) set to zero and "
         "the "
@@ -55,11 +55,17 @@ std::string WhatItIs(const ModelCardFacts& f) {
   return base;
 }
 
-// Empty unless the edit brought new tensors.
+// Empty unless the edit brought new tensors, or new values.
 std::string WhatIsNew(const ModelCardFacts& f) {
   std::string names;
   for (const std::string& name : f.added) names += fmt::format("{}`{}`", names.empty() ? "" : ", ", name);
-  return names.empty() ? "" : fmt::format("Mixers gain the tensors {}.\n\n", names);
+  std::string text = names.empty() ? "" : fmt::format("Mixers gain the tensors {}.\n\n", names);
+  if (f.drops_channels && std::ranges::any_of(f.edit.mixers, &LayerEdit::replaces_weights)) {
+    text +=
+        "The weights of the state channels that remain (their rows of `in_proj` and their filters in "
+        "`conv1d`) were fitted so that every layer's output stays close to the original's.\n\n";
+  }
+  return text;
 }
 
 // For storages that no class of a library can load.
@@ -118,10 +124,10 @@ int64_t AllChannels(const ModelConfig& config) {
 std::string MakeModelCard(const ModelCardFacts& f) {
   const std::string base = FileName(f.base_model);
   const int64_t kept = f.edit.num_states(), all = AllChannels(f.before);
-  const double dropped = f.edits_weights ? f.sparsity : f.edit.DroppedShare(f.before);
+  const double dropped = f.drops_channels ? f.edit.DroppedShare(f.before) : f.sparsity;
   std::string card = fmt::format("---\ntags:\n- {}\n- pruned\n- ghost\n---\n\n", f.after.family);
   card += fmt::format("# {}, {:.0f} % of its {} pruned\n\n{}\n\n", base, 100.0 * dropped,
-                      f.edits_weights ? "B and C weights" : "state channels", WhatItIs(f));
+                      f.drops_channels ? "state channels" : "B and C weights", WhatItIs(f));
   card += WhatIsNew(f);
   card += "| | before | after |\n|---|---|---|\n";
   card += fmt::format("| state size N per group | {} | {} |\n", StateSizes(f.before), StateSizes(f.after));

@@ -19,7 +19,7 @@ struct ModelCardFacts {
   ModelConfig before;
   ModelConfig after;  // PrunedConfig
   ModelEdit edit;
-  bool edits_weights = false;   // single weights of B and C were dropped, not channels
+  bool drops_channels = true;   // false: single weights of B and C were dropped
   std::set<std::string> added;  // ends of the names of tensors that mixers have gained
   Storage storage = Storage::kUniform;
   std::optional<double> perplexity_before, perplexity_after;
