@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/threads.h"
+#include "kernels/row_tasks.h"
 #include "kernels/scan/ssm_scan_simd.h"
 #include "kernels/simd/scratch.h"
 
@@ -98,21 +98,14 @@ void SsmScan(const ScanInput& in, View y, const ScanStats* stats) {
   const int64_t work = in.x.rows * in.x.cols * layout.max_n;
   const int64_t per_item = std::max<int64_t>(1, work / std::max<int64_t>(1, items));
   const int64_t heads = std::clamp<int64_t>(kTaskUpdates / per_item, 1, in.num_heads);
-  const auto scan_heads = [&](int64_t task) {
-    for (int64_t item = task * heads; item < std::min(items, (task + 1) * heads); ++item) scan(item);
-  };
-  ParallelFor((items + heads - 1) / heads, scan_heads, work);
+  ForEachRow(items, heads, scan, work);
 }
 
 void SoftplusClamp(ConstView raw, const float* bias, float low, float high, View dt) {
   const int64_t T = raw.rows, H = raw.cols;
   GHOST_CHECK(dt.rows == T && dt.cols == H);
-  ParallelFor((T + kSoftplusRowsPerTask - 1) / kSoftplusRowsPerTask, [&](int64_t task) {
-    const int64_t end = std::min(T, (task + 1) * kSoftplusRowsPerTask);
-    for (int64_t t = task * kSoftplusRowsPerTask; t < end; ++t) {
-      SoftplusClampRow(raw.Row(t), bias, low, high, H, dt.Row(t));
-    }
-  });
+  ForEachRow(T, kSoftplusRowsPerTask,
+             [&](int64_t t) { SoftplusClampRow(raw.Row(t), bias, low, high, H, dt.Row(t)); });
 }
 
 }  // namespace ghost
