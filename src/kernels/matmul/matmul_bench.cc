@@ -159,7 +159,7 @@ void Register() {
   benchmark::RegisterBenchmark("DecodeStack", BM_DecodeStack)
       ->ArgNames({"T", "threads", "type"})
       ->ArgsProduct({{1, 2, 4, 8, 16, 32, 64}, both, {0}})
-      ->ArgsProduct({{1, 32}, both, {1, 2, 3}})
+      ->ArgsProduct({{1, 4, 8, 16, 32, 64}, both, {1, 2, 3}})
       ->UseRealTime()
       ->Unit(benchmark::kMillisecond);
 }

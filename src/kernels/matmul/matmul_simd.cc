@@ -210,18 +210,22 @@ HWY_INLINE void TileStep(const std::byte* HWY_RESTRICT w, int64_t w_stride, cons
   }
   // Two vectors: both for weight k. One vector: weight k for the first, weight k + 1 for the second.
   constexpr int64_t kStep = kVectors > 1 ? 1 : 2;  // values of k
-  const std::byte* HWY_RESTRICT w3 = w + 3 * w_stride;
+  // Rows are addressed from four pointers with one stride: x86 has too few registers for twelve.
+  const std::byte* HWY_RESTRICT w3 = w + (kRows > 3 ? 3 * w_stride : 0);
+  const std::byte* HWY_RESTRICT w6 = w + (kRows > 6 ? 6 * w_stride : 0);
+  const std::byte* HWY_RESTRICT w9 = w + (kRows > 9 ? 9 * w_stride : 0);
   const auto weight = [&](int r, int64_t k) HWY_ATTR {
-    const std::byte* row = r < 3 ? w + r * w_stride : w3 + (r - 3) * w_stride;  // fewer address registers
-    return hn::Set(d, StoredRow<DType::kF32>{row}.At(k));
+    const std::byte* base = r < 3 ? w : r < 6 ? w3 : r < 9 ? w6 : w9;
+    return hn::Set(d, StoredRow<DType::kF32>{base + r % 3 * w_stride}.At(k));
   };
   const auto run = [&](int64_t count) HWY_ATTR {
-    for (int64_t k = 0; k < count; k += kStep, w += 4 * kStep, w3 += 4 * kStep, panel += 2 * L) {
+    for (int64_t k = 0; k < count; k += kStep, panel += 2 * L) {
       const V x0 = hn::Load(d, panel), x1 = hn::Load(d, panel + L);
       tile.ForEachRow([&](int r, V& v0, V& v1) HWY_ATTR {
         v0 = hn::MulAdd(weight(r, 0), x0, v0);
         v1 = hn::MulAdd(weight(r, kStep - 1), x1, v1);
       });
+      w += 4 * kStep, w3 += 4 * kStep, w6 += 4 * kStep, w9 += 4 * kStep;
     }
   };
   int64_t k = 0;
@@ -242,33 +246,27 @@ HWY_INLINE void TileStep(const std::byte* HWY_RESTRICT w, int64_t w_stride, cons
   });
 }
 
-// Multiplies all `rows` rows of a piece of w by one panel. The first six rows also prefetch the first six
-// rows of `next`, the second six rows the following six, and so on up to next_end.
+// Multiplies all `rows` rows of a piece of w by one panel, kMaxSumRows at a time, which also prefetch as many
+// rows of `next`, up to next_end.
 template <int kVectors>
 HWY_ATTR void TilePanel(const std::byte* w, int64_t w_stride, int64_t rows, const float* panel, int64_t depth,
                         bool first, float* sums, int64_t sums_stride, NextRows next,
                         const std::byte* next_end) {
-  int64_t r = 0;
-  for (; r + 6 <= rows; r += 6) {
-    if (next.w && next_end - next.w < 6 * next.stride) next.w = nullptr;
-    TileStep<6, kVectors>(w + r * w_stride, w_stride, panel, depth, first, sums + r * sums_stride,
-                          sums_stride, next);
-    if (next.w) next.w += 6 * next.stride;
-  }
-  w += r * w_stride;
-  sums += r * sums_stride;
-  switch (rows - r) {
-    case 5:
-      return TileStep<5, kVectors>(w, w_stride, panel, depth, first, sums, sums_stride, {});
-    case 4:
-      return TileStep<4, kVectors>(w, w_stride, panel, depth, first, sums, sums_stride, {});
-    case 3:
-      return TileStep<3, kVectors>(w, w_stride, panel, depth, first, sums, sums_stride, {});
-    case 2:
-      return TileStep<2, kVectors>(w, w_stride, panel, depth, first, sums, sums_stride, {});
-    case 1:
-      return TileStep<1, kVectors>(w, w_stride, panel, depth, first, sums, sums_stride, {});
-  }
+  const auto step = [&](auto count) HWY_ATTR {
+    constexpr int kRows = count();
+    if (rows < kRows) return;
+    if (next.w && next_end - next.w < kRows * next.stride) next.w = nullptr;
+    TileStep<kRows, kVectors>(w, w_stride, panel, depth, first, sums, sums_stride, next);
+    if (next.w) next.w += kRows * next.stride;
+    w += kRows * w_stride;
+    sums += kRows * sums_stride;
+    rows -= kRows;
+  };
+  while (rows >= kMaxSumRows) step(std::integral_constant<int, kMaxSumRows>());
+  if constexpr (kMaxSumRows > 6) step(std::integral_constant<int, 6>());
+  step(std::integral_constant<int, 4>());
+  step(std::integral_constant<int, 2>());
+  step(std::integral_constant<int, 1>());
 }
 
 HWY_ATTR void TransposeRowsTarget(ConstView in, float* out, int64_t stride) {
@@ -314,44 +312,49 @@ HWY_ATTR void StoreTile(const float* sums, View y, const MatMulOptions& options,
 HWY_ATTR void MatMulTileTarget(const float* packed, WeightView w, View y, const MatMulOptions& options,
                                int64_t begin, int64_t end, float* scratch) {
   const D d;
-  const int64_t T = y.rows, K = w.cols, rows = end - begin;
-  float* sums = scratch;
+  const int64_t T = y.rows, K = w.cols, row_bytes = w.RowBytes();
   float* wide = scratch + kTileWeights * kSumsStride;
-  const bool direct = w.dtype == DType::kF32 && T <= kMaxDirectRows;
-  const int64_t row_bytes = w.RowBytes();
+  const bool few = T <= kMaxDirectRows, direct = few && w.dtype == DType::kF32;
   const std::byte* w_end = w.data + w.rows * row_bytes;
-  for (int64_t k = 0; k < K; k += kTileDepth) {
-    const int64_t depth = std::min(kTileDepth, K - k);
-    const std::byte* piece = w.Row(begin) + k * 4;
-    int64_t piece_stride = row_bytes;
-    if (!direct) {
-      DispatchType(w.dtype, [&](auto type) HWY_ATTR {
-        for (int64_t r = 0; r < rows; ++r) {
-          WidenRow(d, StoredRow<type()>{w.Row(begin + r)}, k, depth, wide + r * kWideStride);
+  // With few rows of x a group of weights is widened into the L1 cache just before its use; with many rows
+  // all weights of the tile, so that they share a panel.
+  const int64_t group = few ? kMaxSumRows : kTileWeights;
+  for (int64_t o = begin; o < end; o += group) {
+    const int64_t rows = std::min(group, end - o);
+    float* sums = scratch + (o - begin) * kSumsStride;
+    for (int64_t k = 0; k < K; k += kTileDepth) {
+      const int64_t depth = std::min(kTileDepth, K - k);
+      const std::byte* piece = w.Row(o) + k * 4;
+      int64_t piece_stride = row_bytes;
+      if (!direct) {
+        DispatchType(w.dtype, [&](auto type) HWY_ATTR {
+          for (int64_t r = 0; r < rows; ++r) {
+            WidenRow(d, StoredRow<type()>{w.Row(o + r)}, k, depth, wide + r * kWideStride);
+          }
+        });
+        piece = reinterpret_cast<const std::byte*>(wide);
+        piece_stride = kWideStride * 4;
+      }
+      // The first panel also prefetches the weights needed next: the following piece of these rows or the
+      // first piece of the following rows, whoever will multiply them.
+      NextRows next = {.stride = row_bytes, .step = kFetchStep * row_bytes / K};
+      if (k + depth < K) {
+        next.w = w.Row(o) + (k + depth) * row_bytes / K;
+      } else if (o + rows < w.rows) {
+        next.w = w.Row(o + rows);
+      }
+      for (int64_t t = 0; t < T; t += PanelRowsTarget(), next = {}) {
+        const int64_t width = PanelWidth(std::min(PanelRowsTarget(), T - t));
+        const float* panel = packed + t * K + k * width;
+        if (width == NumLanes()) {
+          TilePanel<1>(piece, piece_stride, rows, panel, depth, k == 0, sums + t, kSumsStride, next, w_end);
+        } else {
+          TilePanel<2>(piece, piece_stride, rows, panel, depth, k == 0, sums + t, kSumsStride, next, w_end);
         }
-      });
-      piece = reinterpret_cast<const std::byte*>(wide);
-      piece_stride = kWideStride * 4;
-    }
-    // The first panel also prefetches the weights needed next: the following rows if weights come straight
-    // from memory, else the following piece of the same rows.
-    NextRows next;
-    if (direct && begin + 6 < w.rows) {
-      next = {w.Row(begin + 6) + k * 4, row_bytes, kFetchStep * 4};
-    } else if (!direct && k + depth < K) {
-      next = {w.Row(begin) + (k + depth) * row_bytes / K, row_bytes, kFetchStep * row_bytes / K};
-    }
-    for (int64_t t = 0; t < T; t += PanelRowsTarget(), next = {}) {
-      const int64_t width = PanelWidth(std::min(PanelRowsTarget(), T - t));
-      const float* panel = packed + t * K + k * width;
-      if (width == NumLanes()) {
-        TilePanel<1>(piece, piece_stride, rows, panel, depth, k == 0, sums + t, kSumsStride, next, w_end);
-      } else {
-        TilePanel<2>(piece, piece_stride, rows, panel, depth, k == 0, sums + t, kSumsStride, next, w_end);
       }
     }
   }
-  StoreTile(sums, y, options, begin, rows);
+  StoreTile(scratch, y, options, begin, end - begin);
 }
 
 }  // namespace
