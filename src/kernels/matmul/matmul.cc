@@ -48,7 +48,7 @@ void MatMul(ConstView x, WeightView w, View y, const MatMulOptions& options) {
   GHOST_CHECK(IsWeightType(w.dtype) && K % InfoOf(w.dtype).block_size == 0);
   if (T == 0 || O == 0) return;
   if (K == 0) return StoreEmptySum(y, options);
-  if (T <= kMaxDotRows) {
+  if (T <= MaxDotRows(w.dtype)) {
     const auto multiply = [&](int64_t task) {
       const int64_t begin = task * kDotWeightsPerTask;
       MatMulDots(x, w, y, options, begin, std::min(O, begin + kDotWeightsPerTask));

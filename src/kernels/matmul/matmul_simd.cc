@@ -8,6 +8,7 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 // Once per target.
+#include "kernels/matmul/dot_rows-inl.h"
 #include "kernels/matmul/sum_tile-inl.h"
 #include "kernels/simd/transpose-inl.h"
 #include "kernels/simd/widen-inl.h"
@@ -26,69 +27,7 @@ HWY_INLINE int64_t NumLanes() { return static_cast<int64_t>(hn::Lanes(D())); }
 
 // ---- Lanes over k: few rows of x
 
-HWY_INLINE void StoreDot(float sum, View y, const MatMulOptions& options, int64_t t, int64_t o) {
-  float* out = y.Row(t) + o;
-  if (options.scale) sum *= options.scale[o];
-  if (options.bias) sum += options.bias[o];
-  *out = options.accumulate ? *out + sum : sum;
-}
-
-// kRows rows of x times one row of w, with two accumulators per row: with a single row of x and one
-// accumulator, every addition would wait for the previous one.
-template <int kRows, DType kType>
-HWY_INLINE void DotRow(ConstView x, StoredRow<kType> w, View y, const MatMulOptions& options, int64_t o) {
-  const D d;
-  const int64_t K = x.cols, L = NumLanes();
-  const float *x0 = x.Row(0), *x1 = x.Row(kRows > 1 ? 1 : 0), *x2 = x.Row(kRows > 2 ? 2 : 0),
-              *x3 = x.Row(kRows > 3 ? 3 : 0);
-  const V zero = hn::Zero(d);
-  V a0 = zero, a1 = zero, a2 = zero, a3 = zero, b0 = zero, b1 = zero, b2 = zero, b3 = zero;
-  V c0 = zero, d0 = zero;
-  int64_t k = 0;
-  if constexpr (kRows == 1) {
-    for (; k + 4 * L <= K; k += 4 * L) {
-      a0 = hn::MulAdd(w.Load(d, k), hn::LoadU(d, x0 + k), a0);
-      b0 = hn::MulAdd(w.Load(d, k + L), hn::LoadU(d, x0 + k + L), b0);
-      c0 = hn::MulAdd(w.Load(d, k + 2 * L), hn::LoadU(d, x0 + k + 2 * L), c0);
-      d0 = hn::MulAdd(w.Load(d, k + 3 * L), hn::LoadU(d, x0 + k + 3 * L), d0);
-    }
-    a0 = hn::Add(a0, c0);
-    b0 = hn::Add(b0, d0);
-  } else {
-    for (; k + 2 * L <= K; k += 2 * L) {
-      const V wa = w.Load(d, k), wb = w.Load(d, k + L);
-      a0 = hn::MulAdd(wa, hn::LoadU(d, x0 + k), a0);
-      b0 = hn::MulAdd(wb, hn::LoadU(d, x0 + k + L), b0);
-      a1 = hn::MulAdd(wa, hn::LoadU(d, x1 + k), a1);
-      b1 = hn::MulAdd(wb, hn::LoadU(d, x1 + k + L), b1);
-      if constexpr (kRows > 2) {
-        a2 = hn::MulAdd(wa, hn::LoadU(d, x2 + k), a2);
-        b2 = hn::MulAdd(wb, hn::LoadU(d, x2 + k + L), b2);
-      }
-      if constexpr (kRows > 3) {
-        a3 = hn::MulAdd(wa, hn::LoadU(d, x3 + k), a3);
-        b3 = hn::MulAdd(wb, hn::LoadU(d, x3 + k + L), b3);
-      }
-    }
-  }
-  float s0 = hn::GetLane(hn::SumOfLanes(d, hn::Add(a0, b0))), s1 = 0, s2 = 0, s3 = 0;
-  if constexpr (kRows > 1) s1 = hn::GetLane(hn::SumOfLanes(d, hn::Add(a1, b1)));
-  if constexpr (kRows > 2) s2 = hn::GetLane(hn::SumOfLanes(d, hn::Add(a2, b2)));
-  if constexpr (kRows > 3) s3 = hn::GetLane(hn::SumOfLanes(d, hn::Add(a3, b3)));
-  for (; k < K; ++k) {
-    const float wk = w.At(k);
-    s0 += wk * x0[k];
-    if constexpr (kRows > 1) s1 += wk * x1[k];
-    if constexpr (kRows > 2) s2 += wk * x2[k];
-    if constexpr (kRows > 3) s3 += wk * x3[k];
-  }
-  StoreDot(s0, y, options, 0, o);
-  if constexpr (kRows > 1) StoreDot(s1, y, options, 1, o);
-  if constexpr (kRows > 2) StoreDot(s2, y, options, 2, o);
-  if constexpr (kRows > 3) StoreDot(s3, y, options, 3, o);
-}
-
-// The same for Q8_0: each block of 32 is summed before its scale is applied.
+// kRows rows of x times one row of w in Q8_0: each block of 32 is summed before its scale is applied.
 template <int kRows>
 HWY_INLINE void DotRow(ConstView x, StoredRow<DType::kQ8_0> w, View y, const MatMulOptions& options,
                        int64_t o) {
@@ -119,26 +58,28 @@ HWY_INLINE void DotRow(ConstView x, StoredRow<DType::kQ8_0> w, View y, const Mat
   if constexpr (kRows > 3) StoreDot(hn::GetLane(hn::SumOfLanes(d, a3)), y, options, 3, o);
 }
 
-template <DType kType, int kRows>
-HWY_ATTR void DotRows(ConstView x, WeightView w, View y, const MatMulOptions& options, int64_t begin,
-                      int64_t end) {
-  for (int64_t o = begin; o < end; ++o) DotRow<kRows>(x, StoredRow<kType>{w.Row(o)}, y, options, o);
+template <int kRows>
+HWY_ATTR void DotQ8Rows(ConstView x, WeightView w, View y, const MatMulOptions& options, int64_t begin,
+                        int64_t end) {
+  for (int64_t o = begin; o < end; ++o) DotRow<kRows>(x, StoredRow<DType::kQ8_0>{w.Row(o)}, y, options, o);
+}
+
+int64_t MaxDotRowsTarget(DType type) {
+  return kManyRegisters && type != DType::kQ8_0 ? kMaxDotRows : kFewDotRows;
 }
 
 void MatMulDotsTarget(ConstView x, WeightView w, View y, const MatMulOptions& options, int64_t begin,
                       int64_t end) {
   DispatchType(w.dtype, [&](auto type) {
-    constexpr DType kType = type();
-    switch (x.rows) {
-      case 1:
-        return DotRows<kType, 1>(x, w, y, options, begin, end);
-      case 2:
-        return DotRows<kType, 2>(x, w, y, options, begin, end);
-      case 3:
-        return DotRows<kType, 3>(x, w, y, options, begin, end);
-      case 4:
-        return DotRows<kType, 4>(x, w, y, options, begin, end);
-    }
+    Unroll<kManyRegisters ? kMaxDotRows : kFewDotRows>([&](auto index) {
+      constexpr int kRows = index() + 1;
+      if (x.rows != kRows) return;
+      if constexpr (type() != DType::kQ8_0) {
+        DotRows<kRows, type()>(x, w, y, options, begin, end);
+      } else if constexpr (kRows <= kFewDotRows) {
+        DotQ8Rows<kRows>(x, w, y, options, begin, end);
+      }
+    });
   });
 }
 
@@ -365,6 +306,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace ghost {
 namespace {
+HWY_EXPORT(MaxDotRowsTarget);
 HWY_EXPORT(MatMulDotsTarget);
 HWY_EXPORT(PanelRowsTarget);
 HWY_EXPORT(PackedFloatsTarget);
@@ -375,6 +317,7 @@ HWY_EXPORT(TileScratchFloatsTarget);
 HWY_EXPORT(MatMulTileTarget);
 }  // namespace
 
+int64_t MaxDotRows(DType type) { return HWY_DYNAMIC_DISPATCH(MaxDotRowsTarget)(type); }
 void MatMulDots(ConstView x, WeightView w, View y, const MatMulOptions& options, int64_t begin, int64_t end) {
   HWY_DYNAMIC_DISPATCH(MatMulDotsTarget)(x, w, y, options, begin, end);
 }

@@ -52,6 +52,18 @@ TEST(MatMul, EveryRowCountAgainstRef) {
   });
 }
 
+// All remainders of the rows of weights that are multiplied together, with dot products and with tiles.
+TEST(MatMul, EveryWeightRowCountAgainstRef) {
+  ForEachTarget([] {
+    for (int64_t O = 1; O <= 25; ++O) {
+      for (int64_t T = 1; T <= 9; ++T) {
+        ExpectSame(Product(T, 70, O, kWeightTypes[(O + T) % 3], O % 3, 7), {.bias = true});
+      }
+      ExpectSame(Product(20, 70, O, kWeightTypes[O % 3], 0, 7), {.accumulate = true});
+    }
+  });
+}
+
 TEST(MatMul, OddDepthsAndWidths) {
   ForEachTarget([] {
     for (const int64_t T : {1, 2, 3, 4, 5, 33, 70}) {
