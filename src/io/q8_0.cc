@@ -33,9 +33,10 @@ void QuantizeBlock(std::span<const float, kBlock> x, std::byte* out) {
                 {.expected = "at most 8.3e6", .actual = fmt::format("{}", largest)});
   }
   std::memcpy(out, &half, sizeof(half));
+  const float inverse = scale > 0 ? 1.0f / scale : 0;
   for (size_t i = 0; i < kBlock; ++i) {
-    // With a subnormal scale, |x| / scale can exceed 127, hence the clamp.
-    const float q = scale == 0 ? 0 : std::clamp(std::round(x[i] / scale), -127.0f, 127.0f);
+    // With a subnormal scale the product can exceed 127, and the inverse be infinite.
+    const float q = x[i] == 0 ? 0 : std::clamp(std::round(x[i] * inverse), -127.0f, 127.0f);
     out[2 + i] = static_cast<std::byte>(static_cast<int8_t>(q));
   }
 }

@@ -44,6 +44,14 @@ TEST(Q8_0, RoundsWithTheScaleBeforeHalfPrecision) {
   EXPECT_EQ(block.scale, F16FromF32(0.1f / 127.0f));
 }
 
+// As ggml does: where the inverse of d is rounded, the product can be on the other side of a half.
+TEST(Q8_0, MultipliesByTheInverseOfTheScale) {
+  const float x = 0x1.20fa46p-12f, d = 0.01f / 127.0f;
+  EXPECT_EQ(std::round(x / d), 3.0f);
+  EXPECT_EQ(Quantised({0.01f, x, -x}).q[1], 4);
+  EXPECT_EQ(Quantised({0.01f, x, -x}).q[2], -4);
+}
+
 TEST(Q8_0, ZerosAndTinyValuesStayFinite) {
   const Block zero = Quantised({});
   EXPECT_EQ(zero.scale, 0);
