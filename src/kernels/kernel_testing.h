@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstring>
 #include <functional>
+#include <span>
 #include <vector>
 
 #include "base/rng.h"
@@ -36,27 +37,47 @@ struct StoredWeights {
       const float value = static_cast<float>(rng.Uniform(-1, 1));
       if (type == DType::kF16) put16(F16FromF32(value));
       if (type == DType::kBF16) put16(BF16FromF32(value));
-      if (type == DType::kQ8_0 && i % 32 == 0) put16(F16FromF32(0.01f + value * 0.005f));
-      if (type == DType::kQ8_0) *out++ = static_cast<std::byte>(rng.Bits());
       if (type == DType::kF32) {
         std::memcpy(out, &value, sizeof(value));
         out += sizeof(value);
       }
     }
+    if (IsBlockType(type)) FillBlocks(info, std::span(bytes).subspan(static_cast<size_t>(offset)), rng);
     view = WeightView(type, bytes.data() + offset, rows, cols);
+  }
+  // Any bytes are a block, as long as its half-precision numbers are finite.
+  static void FillBlocks(const DTypeInfo& info, std::span<std::byte> blocks, Rng& rng) {
+    for (std::byte& byte : blocks) byte = static_cast<std::byte>(rng.Bits());
+    const bool minima = info.dtype == DType::kQ4_K || info.dtype == DType::kQ5_K;
+    const size_t at = info.dtype == DType::kQ6_K ? 208 : 0, size = static_cast<size_t>(info.block_bytes);
+    for (; !blocks.empty(); blocks = blocks.subspan(size)) {
+      for (size_t i = at; i <= at + (minima ? 2 : 0); i += 2) {
+        const uint16_t half = F16FromF32(static_cast<float>(rng.Uniform(0.005, 0.015)));
+        std::memcpy(blocks.data() + i, &half, sizeof(half));
+      }
+    }
   }
   std::vector<std::byte> bytes;
   WeightView view;
 };
 
+// One type of each kind, with the smallest blocks; and all types of blocks.
 inline constexpr DType kWeightTypes[] = {DType::kF32, DType::kF16, DType::kBF16, DType::kQ8_0};
+inline constexpr DType kBlockTypes[] = {DType::kQ8_0, DType::kQ4_0, DType::kQ5_0,  DType::kQ4_K,
+                                        DType::kQ5_K, DType::kQ6_K, DType::kIQ4_NL};
 
-// Runs `body` once per SIMD target that was compiled in and that this processor supports, the simplest last.
+// Runs `body` once per SIMD target that was compiled in and that this processor supports, the simplest last,
+// as if that were the best one. A source that was not compiled for it (int8_product_simd.cc has one more than
+// the others) then runs its next simpler one.
 inline void ForEachTarget(const std::function<void()>& body) {
-  for (int64_t targets = hwy::SupportedTargets() & HWY_TARGETS; targets != 0; targets &= targets - 1) {
+  int64_t compiled = HWY_TARGETS;
+#if HWY_ARCH_X86 && !defined(HWY_COMPILE_ONLY_STATIC)
+  compiled |= HWY_AVX3_DL;
+#endif
+  for (int64_t targets = hwy::SupportedTargets() & compiled; targets != 0; targets &= targets - 1) {
     const int64_t target = targets & -targets;
     SCOPED_TRACE(hwy::TargetName(target));
-    hwy::SetSupportedTargetsForTest(target);
+    hwy::SetSupportedTargetsForTest(targets);
     hwy::GetChosenTarget().Update(hwy::SupportedTargets());
     body();
     if (testing::Test::HasFatalFailure()) break;

@@ -8,11 +8,17 @@
 namespace ghost {
 namespace {
 
-constexpr std::array<DTypeInfo, 20> kInfos = {{
+constexpr std::array<DTypeInfo, 26> kInfos = {{
     {DType::kF32, "F32", 1, 4},
     {DType::kF16, "F16", 1, 2},
     {DType::kBF16, "BF16", 1, 2},
     {DType::kQ8_0, "Q8_0", 32, 34},
+    {DType::kQ4_0, "Q4_0", 32, 18},
+    {DType::kQ5_0, "Q5_0", 32, 22},
+    {DType::kQ4_K, "Q4_K", 256, 144},
+    {DType::kQ5_K, "Q5_K", 256, 176},
+    {DType::kQ6_K, "Q6_K", 256, 210},
+    {DType::kIQ4_NL, "IQ4_NL", 32, 18},
     {DType::kF64, "F64", 1, 8},
     {DType::kI64, "I64", 1, 8},
     {DType::kI32, "I32", 1, 4},

@@ -8,12 +8,18 @@
 
 namespace ghost {
 
-// The first four can be computed with (widened to float32 when used); the others are only copied through.
+// The types up to kIQ4_NL can be computed with; the others are only copied through.
 enum class DType : uint8_t {
   kF32,
   kF16,
   kBF16,
-  kQ8_0,  // GGUF: blocks of 32 values, a half-precision scale and 32 signed bytes
+  kQ8_0,  // quantised blocks of GGUF, see widen_blocks.h and docs/formats.md
+  kQ4_0,
+  kQ5_0,
+  kQ4_K,
+  kQ5_K,
+  kQ6_K,
+  kIQ4_NL,
   kF64,
   kI64,
   kI32,
@@ -35,7 +41,7 @@ enum class DType : uint8_t {
 // Elements are stored in blocks: `block_size` consecutive values of a row take `block_bytes` bytes.
 struct DTypeInfo {
   DType dtype;
-  std::string_view name;  // as safetensors spells it; Q8_0 as GGUF does
+  std::string_view name;  // as safetensors spells it; quantised types as GGUF does
   int block_size;
   int block_bytes;
 };
@@ -43,7 +49,9 @@ struct DTypeInfo {
 const DTypeInfo& InfoOf(DType dtype);
 std::optional<DType> DTypeFromName(std::string_view name);
 inline std::string_view NameOf(DType dtype) { return InfoOf(dtype).name; }
-inline bool IsWeightType(DType dtype) { return dtype <= DType::kQ8_0; }
+inline bool IsWeightType(DType dtype) { return dtype <= DType::kIQ4_NL; }
+// Quantised: several values share a block with its own scale.
+inline bool IsBlockType(DType dtype) { return InfoOf(dtype).block_size > 1; }
 
 inline float F32FromBF16(uint16_t bits) { return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16); }
 float F32FromF16(uint16_t bits);    // exact, subnormals and NaN included

@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "base/error.h"
+#include "tensor/widen_blocks.h"
 
 namespace ghost {
 namespace {
@@ -79,25 +80,20 @@ void WidenElements(DType dtype, const std::byte* data, int64_t first, int64_t co
     case DType::kBF16:
       for (int64_t i = 0; i < count; ++i) out[i] = F32FromBF16(LoadUnaligned<uint16_t>(from + 2 * i));
       return;
-    case DType::kQ8_0:
-      for (int64_t i = 0; i < count; ++i) {
-        const std::byte* block = from + i / 32 * 34;
-        const float scale = F32FromF16(LoadUnaligned<uint16_t>(block));
-        out[i] = scale * static_cast<float>(LoadUnaligned<int8_t>(block + 2 + i % 32));
-      }
-      return;
     case DType::kF64:
       for (int64_t i = 0; i < count; ++i) out[i] = static_cast<float>(LoadUnaligned<double>(from + 8 * i));
       return;
     default:
-      GHOST_CHECK(false);
+      GHOST_CHECK(IsBlockType(dtype));
+      return WidenBlocks(dtype, from, count, out);
   }
 }
 
 std::vector<float> ToFloats(const Tensor& tensor) {
   if (!IsWeightType(tensor.dtype()) && tensor.dtype() != DType::kF64) {
     throw Error(ErrorKind::kUnsupported, "tensor type is not supported for computation",
-                {.expected = "F32, F16, BF16, Q8_0 or F64", .actual = std::string(NameOf(tensor.dtype()))});
+                {.expected = "F32, F16, BF16, F64 or a quantised type",
+                 .actual = std::string(NameOf(tensor.dtype()))});
   }
   std::vector<float> values(static_cast<size_t>(tensor.num_elements()));
   WidenElements(tensor.dtype(), tensor.data(), 0, tensor.num_elements(), values.data());

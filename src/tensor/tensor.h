@@ -48,8 +48,8 @@ Tensor MakeTensor(const Shape& shape, std::span<const double> values);
 Tensor MakeTensor(const Shape& shape, std::span<const int64_t> values);
 Tensor MakeTensor(DType dtype, const Shape& shape, std::span<const std::byte> bytes);
 
-// All values widened to float32: exactly for F32, F16, BF16 and Q8_0, by rounding for F64. Other
-// types throw an Error.
+// All values widened to float32: exactly for F32, F16 and BF16, by rounding for F64, as widen_blocks.h says
+// for quantised types. Other types throw an Error.
 std::vector<float> ToFloats(const Tensor& tensor);
 
 // Widens `count` values of a weight type, starting at element `first` (a multiple of the

@@ -40,8 +40,8 @@ struct MatrixView {
 using View = MatrixView<float>;
 using ConstView = MatrixView<const float>;
 
-// A weight matrix as stored: F32, F16, BF16 or Q8_0, row-major, rows of cols/block_size blocks without gaps,
-// not necessarily aligned.
+// A weight matrix as stored: any weight type, row-major, rows of cols/block_size blocks without gaps, not
+// necessarily aligned.
 struct WeightView {
   DType dtype = DType::kF32;
   const std::byte* data = nullptr;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/threads.h"
+#include "kernels/matmul/int8_product.h"
 #include "kernels/matmul/matmul_simd.h"
 #include "kernels/row_tasks.h"
 #include "kernels/simd/scratch.h"
@@ -11,6 +12,7 @@ namespace ghost {
 namespace {
 
 constexpr int64_t kDotWeightsPerTask = 64;  // rows of w
+constexpr int64_t kInt8WeightsPerTask = 4 * kGroupWeights;
 constexpr int64_t kSerialPanels = 4;
 constexpr int64_t kBlocksPerThread = 4;  // with so many rows threads process whole blocks and never wait
 
@@ -23,21 +25,35 @@ void StoreEmptySum(View y, const MatMulOptions& options) {
   }
 }
 
-// At most kMaxTileRows rows of x.
-void MatMulBlock(ConstView x, WeightView w, View y, const MatMulOptions& options) {
+// pack(panel) for all panels of a block of rows.
+template <class Pack>
+void PackPanels(int64_t panels, const Pack& pack) {
+  if (panels > kSerialPanels) return ParallelFor(panels, pack);
+  for (int64_t panel = 0; panel < panels; ++panel) pack(panel);
+}
+
+// At most kMaxTileRows rows of x, in float32.
+void MatMulFloatBlock(ConstView x, WeightView w, View y, const MatMulOptions& options) {
   const int64_t T = x.rows, K = x.cols, O = w.rows;
   float* packed = ThreadScratch(0, PackedFloats(T, K));
-  const int64_t panels = CeilDiv(T, PanelRows());
-  if (panels <= kSerialPanels) {
-    for (int64_t panel = 0; panel < panels; ++panel) PackPanel(x, panel, packed);
-  } else {
-    ParallelFor(panels, [&](int64_t panel) { PackPanel(x, panel, packed); });
-  }
+  PackPanels(CeilDiv(T, PanelRows()), [&](int64_t panel) { PackPanel(x, panel, packed); });
   const auto multiply = [&](int64_t tile) {
     const int64_t begin = tile * kTileWeights, end = std::min(O, begin + kTileWeights);
     MatMulTile(packed, w, y, options, begin, end, ThreadScratch(1, TileScratchFloats()));
   };
   ParallelFor(CeilDiv(O, kTileWeights), multiply, /*work=*/T * K * O);
+}
+
+// At most kMaxTileRows rows of x, in integers.
+void MatMulInt8Block(ConstView x, WeightView w, View y, const MatMulOptions& options) {
+  const int64_t T = x.rows, K = x.cols, O = w.rows;
+  float* packed = ThreadScratch(0, PackedInt8Floats(T, K));
+  PackPanels(CeilDiv(T, kInt8PanelRows), [&](int64_t panel) { PackInt8Panel(x, panel, w.dtype, packed); });
+  const auto multiply = [&](int64_t task) {
+    const int64_t begin = task * kInt8WeightsPerTask, end = std::min(O, begin + kInt8WeightsPerTask);
+    MatMulInt8(packed, w, y, options, begin, end, ThreadScratch(1, Int8ScratchFloats(K)));
+  };
+  ParallelFor(CeilDiv(O, kInt8WeightsPerTask), multiply, /*work=*/T * K * O);
 }
 
 }  // namespace
@@ -48,7 +64,8 @@ void MatMul(ConstView x, WeightView w, View y, const MatMulOptions& options) {
   GHOST_CHECK(IsWeightType(w.dtype) && K % InfoOf(w.dtype).block_size == 0);
   if (T == 0 || O == 0) return;
   if (K == 0) return StoreEmptySum(y, options);
-  if (T <= MaxDotRows(w.dtype)) {
+  const bool integers = IsBlockType(w.dtype);
+  if (!integers && T <= MaxDotRows()) {
     const auto multiply = [&](int64_t task) {
       const int64_t begin = task * kDotWeightsPerTask;
       MatMulDots(x, w, y, options, begin, std::min(O, begin + kDotWeightsPerTask));
@@ -57,7 +74,7 @@ void MatMul(ConstView x, WeightView w, View y, const MatMulOptions& options) {
   }
   const auto block = [&](int64_t number) {
     const int64_t t = number * kMaxTileRows, rows = std::min(kMaxTileRows, T - t);
-    MatMulBlock(x.Rows(t, rows), w, y.Rows(t, rows), options);
+    (integers ? MatMulInt8Block : MatMulFloatBlock)(x.Rows(t, rows), w, y.Rows(t, rows), options);
   };
   const int64_t blocks = CeilDiv(T, kMaxTileRows);
   if (blocks >= kBlocksPerThread * NumThreads()) return ParallelFor(blocks, block, /*work=*/T * K * O);

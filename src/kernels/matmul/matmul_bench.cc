@@ -131,7 +131,7 @@ void BM_DecodeStack(benchmark::State& bench) {
   };
   const int64_t layer_bytes = bytes_of(rows_in, M) + bytes_of(M, R),
                 total = layers * layer_bytes + bytes_of(V, M);
-  std::vector<std::byte> weights(static_cast<size_t>(total), std::byte{0x12});
+  std::vector<std::byte> weights(static_cast<size_t>(total), std::byte{0x12});  // also a small scale
   std::vector<float> x(static_cast<size_t>(T * R), 0.5f), y(static_cast<size_t>(T * V));
   SetThreads(static_cast<int>(bench.range(1)));
   for (auto _ : bench) {
@@ -158,8 +158,8 @@ void Register() {
 #endif
   benchmark::RegisterBenchmark("DecodeStack", BM_DecodeStack)
       ->ArgNames({"T", "threads", "type"})
-      ->ArgsProduct({{1, 2, 4, 8, 16, 32, 64}, both, {0}})
-      ->ArgsProduct({{1, 4, 8, 16, 32, 64}, both, {1, 2, 3}})
+      ->ArgsProduct({{1, 2, 4, 8, 16, 32, 64, 256}, both, {0}})
+      ->ArgsProduct({{1, 4, 8, 16, 32, 64, 256}, both, {1, 2, 3, 4, 5, 6, 7, 8, 9}})
       ->UseRealTime()
       ->Unit(benchmark::kMillisecond);
 }

@@ -27,46 +27,7 @@ HWY_INLINE int64_t NumLanes() { return static_cast<int64_t>(hn::Lanes(D())); }
 
 // ---- Lanes over k: few rows of x
 
-// kRows rows of x times one row of w in Q8_0: each block of 32 is summed before its scale is applied.
-template <int kRows>
-HWY_INLINE void DotRow(ConstView x, StoredRow<DType::kQ8_0> w, View y, const MatMulOptions& options,
-                       int64_t o) {
-  const D d;
-  const int64_t K = x.cols, L = NumLanes();
-  const float *x0 = x.Row(0), *x1 = x.Row(kRows > 1 ? 1 : 0), *x2 = x.Row(kRows > 2 ? 2 : 0),
-              *x3 = x.Row(kRows > 3 ? 3 : 0);
-  const V zero = hn::Zero(d);
-  V a0 = zero, a1 = zero, a2 = zero, a3 = zero;
-  for (int64_t k = 0; k < K; k += w.kBlock) {
-    V b0 = zero, b1 = zero, b2 = zero, b3 = zero;
-    for (int64_t i = k; i < k + w.kBlock; i += L) {
-      const V q = w.Integers(d, i);
-      b0 = hn::MulAdd(q, hn::LoadU(d, x0 + i), b0);
-      if constexpr (kRows > 1) b1 = hn::MulAdd(q, hn::LoadU(d, x1 + i), b1);
-      if constexpr (kRows > 2) b2 = hn::MulAdd(q, hn::LoadU(d, x2 + i), b2);
-      if constexpr (kRows > 3) b3 = hn::MulAdd(q, hn::LoadU(d, x3 + i), b3);
-    }
-    const V scale = w.Scale(d, k);
-    a0 = hn::MulAdd(scale, b0, a0);
-    if constexpr (kRows > 1) a1 = hn::MulAdd(scale, b1, a1);
-    if constexpr (kRows > 2) a2 = hn::MulAdd(scale, b2, a2);
-    if constexpr (kRows > 3) a3 = hn::MulAdd(scale, b3, a3);
-  }
-  StoreDot(hn::GetLane(hn::SumOfLanes(d, a0)), y, options, 0, o);
-  if constexpr (kRows > 1) StoreDot(hn::GetLane(hn::SumOfLanes(d, a1)), y, options, 1, o);
-  if constexpr (kRows > 2) StoreDot(hn::GetLane(hn::SumOfLanes(d, a2)), y, options, 2, o);
-  if constexpr (kRows > 3) StoreDot(hn::GetLane(hn::SumOfLanes(d, a3)), y, options, 3, o);
-}
-
-template <int kRows>
-HWY_ATTR void DotQ8Rows(ConstView x, WeightView w, View y, const MatMulOptions& options, int64_t begin,
-                        int64_t end) {
-  for (int64_t o = begin; o < end; ++o) DotRow<kRows>(x, StoredRow<DType::kQ8_0>{w.Row(o)}, y, options, o);
-}
-
-int64_t MaxDotRowsTarget(DType type) {
-  return kManyRegisters && type != DType::kQ8_0 ? kMaxDotRows : kFewDotRows;
-}
+int64_t MaxDotRowsTarget() { return kManyRegisters ? kMaxDotRows : kFewDotRows; }
 
 void MatMulDotsTarget(ConstView x, WeightView w, View y, const MatMulOptions& options, int64_t begin,
                       int64_t end) {
@@ -74,11 +35,7 @@ void MatMulDotsTarget(ConstView x, WeightView w, View y, const MatMulOptions& op
     Unroll<kManyRegisters ? kMaxDotRows : kFewDotRows>([&](auto index) {
       constexpr int kRows = index() + 1;
       if (x.rows != kRows) return;
-      if constexpr (type() != DType::kQ8_0) {
-        DotRows<kRows, type()>(x, w, y, options, begin, end);
-      } else if constexpr (kRows <= kFewDotRows) {
-        DotQ8Rows<kRows>(x, w, y, options, begin, end);
-      }
+      DotRows<kRows, type()>(x, w, y, options, begin, end);
     });
   });
 }
@@ -317,7 +274,7 @@ HWY_EXPORT(TileScratchFloatsTarget);
 HWY_EXPORT(MatMulTileTarget);
 }  // namespace
 
-int64_t MaxDotRows(DType type) { return HWY_DYNAMIC_DISPATCH(MaxDotRowsTarget)(type); }
+int64_t MaxDotRows() { return HWY_DYNAMIC_DISPATCH(MaxDotRowsTarget)(); }
 void MatMulDots(ConstView x, WeightView w, View y, const MatMulOptions& options, int64_t begin, int64_t end) {
   HWY_DYNAMIC_DISPATCH(MatMulDotsTarget)(x, w, y, options, begin, end);
 }

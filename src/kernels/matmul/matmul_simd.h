@@ -7,8 +7,8 @@
 
 namespace ghost {
 
-// Lanes over k. Rows [begin, end) of w for at most MaxDotRows(w.dtype) rows of x.
-int64_t MaxDotRows(DType type);
+// Lanes over k. Rows [begin, end) of w for at most MaxDotRows() rows of x.
+int64_t MaxDotRows();
 void MatMulDots(ConstView x, WeightView w, View y, const MatMulOptions& options, int64_t begin, int64_t end);
 
 // Lanes over t. The rows of x are first transposed into panels: a panel holds PanelRows() consecutive rows

@@ -4,15 +4,20 @@
 
 #include <hwy/cache_control.h>
 
+#include <cstddef>
 #include <cstdint>
 
 namespace ghost {
 
 inline constexpr int64_t kRowsAhead = 8;
 
+inline void PrefetchBytes(const std::byte* bytes, int64_t count) {
+  constexpr int64_t kLine = 64;
+  for (int64_t i = 0; i < count; i += kLine) hwy::Prefetch(bytes + i);
+}
+
 inline void PrefetchFloats(const float* values, int64_t count) {
-  constexpr int64_t kLine = 16;  // floats
-  for (int64_t i = 0; i < count; i += kLine) hwy::Prefetch(values + i);
+  PrefetchBytes(reinterpret_cast<const std::byte*>(values), count * int64_t{sizeof(float)});
 }
 
 }  // namespace ghost

@@ -22,7 +22,7 @@ namespace HWY_NAMESPACE {
 namespace {
 
 // Weights of type `kType` that start at `row` (any alignment). At(k) is one value, Load(d, k) the vector from
-// k on. Q8_0 is loaded as a scale and a vector of integers.
+// k on. Blocks of quantised weights have kernels of their own (matmul/unpack-inl.h).
 template <DType kType>
 struct StoredRow;
 
@@ -96,47 +96,17 @@ struct StoredRow<DType::kF16> {
   }
 };
 
-template <>
-struct StoredRow<DType::kQ8_0> {
-  static constexpr int64_t kBlock = 32, kBlockBytes = 34;
-  const std::byte* row;
-  // The scale of the block that holds k, in every lane.
-  template <class D>
-  HWY_INLINE hwy::HWY_NAMESPACE::Vec<D> Scale(D d, int64_t k) const {
-    uint16_t bits;
-    std::memcpy(&bits, row + k / kBlock * kBlockBytes, sizeof(bits));
-    return FromHalfBits(d, hwy::HWY_NAMESPACE::Set(hwy::HWY_NAMESPACE::Rebind<uint16_t, D>(), bits));
-  }
-  // The stored integers from k on, not yet multiplied.
-  template <class D>
-  HWY_INLINE hwy::HWY_NAMESPACE::Vec<D> Integers(D d, int64_t k) const {
-    namespace hn = hwy::HWY_NAMESPACE;
-    const std::byte* values = row + k / kBlock * kBlockBytes + 2 + k % kBlock;
-    const auto bytes = hn::LoadU(hn::Rebind<int8_t, D>(), reinterpret_cast<const int8_t*>(values));
-    return hn::ConvertTo(d, hn::PromoteTo(hn::Rebind<int32_t, D>(), bytes));
-  }
-};
-
 // out[i] = weight first + i of the row, i < count.
 template <DType kType, class D>
 HWY_INLINE void WidenRow(D d, StoredRow<kType> row, int64_t first, int64_t count, float* HWY_RESTRICT out) {
   namespace hn = hwy::HWY_NAMESPACE;
   const int64_t L = static_cast<int64_t>(hn::Lanes(d));
-  if constexpr (kType == DType::kQ8_0) {  // first and count are whole blocks
-    for (int64_t i = 0; i < count; i += row.kBlock) {
-      const auto scale = row.Scale(d, first + i);
-      for (int64_t j = 0; j < row.kBlock; j += L) {
-        hn::StoreU(hn::Mul(row.Integers(d, first + i + j), scale), d, out + i + j);
-      }
-    }
-  } else {
-    int64_t i = 0;
-    for (; i + L <= count; i += L) hn::StoreU(row.Load(d, first + i), d, out + i);
-    for (; i < count; ++i) out[i] = row.At(first + i);
-  }
+  int64_t i = 0;
+  for (; i + L <= count; i += L) hn::StoreU(row.Load(d, first + i), d, out + i);
+  for (; i < count; ++i) out[i] = row.At(first + i);
 }
 
-// Calls body with the run-time type as a compile-time constant.
+// Calls body with the run-time type, F32, F16 or BF16, as a compile-time constant.
 template <class Body>
 HWY_INLINE void DispatchType(DType dtype, const Body& body) {
   switch (dtype) {
@@ -144,8 +114,6 @@ HWY_INLINE void DispatchType(DType dtype, const Body& body) {
       return body(std::integral_constant<DType, DType::kF16>());
     case DType::kBF16:
       return body(std::integral_constant<DType, DType::kBF16>());
-    case DType::kQ8_0:
-      return body(std::integral_constant<DType, DType::kQ8_0>());
     default:
       return body(std::integral_constant<DType, DType::kF32>());
   }

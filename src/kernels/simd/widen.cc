@@ -6,7 +6,9 @@ namespace ghost {
 
 void Widen(WeightView rows, float* out) {
   GHOST_CHECK(IsWeightType(rows.dtype) && rows.cols % InfoOf(rows.dtype).block_size == 0);
-  WidenRun(rows.dtype, rows.data, rows.rows * rows.cols, out);
+  const int64_t count = rows.rows * rows.cols;
+  if (IsBlockType(rows.dtype)) return WidenElements(rows.dtype, rows.data, 0, count, out);
+  WidenRun(rows.dtype, rows.data, count, out);
 }
 
 }  // namespace ghost

@@ -5,8 +5,8 @@
 
 namespace ghost {
 
-// out: (rows, cols) contiguous. Exact for F32, F16 (subnormals included) and BF16; Q8_0 is scale * byte
-// rounded once to float32, bit-identical to WidenElements. Runs on the calling thread.
+// out: (rows, cols) contiguous. Exact for F32, F16 (subnormals included) and BF16; quantised types as
+// tensor/widen_blocks.h says. Bit-identical to WidenElements. Runs on the calling thread.
 void Widen(WeightView rows, float* out);
 
 }  // namespace ghost

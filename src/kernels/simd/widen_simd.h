@@ -1,4 +1,4 @@
-// Vectorised widening of consecutive weights. Internal to src/kernels.
+// Vectorised widening of consecutive F32, F16 or BF16 weights. Internal to src/kernels.
 #pragma once
 
 #include <cstddef>

@@ -50,16 +50,19 @@ TEST(Widen, EveryTypeSizeAndOffset) {
 
 TEST(GatherRows, TakesTheRows) {
   Rng rng(2);
-  for (const DType type : kWeightTypes) {
-    const StoredWeights table(type, 17, 96, rng, 1);
+  std::vector<DType> types(std::begin(kWeightTypes), std::end(kWeightTypes));
+  types.insert(types.end(), std::begin(kBlockTypes), std::end(kBlockTypes));
+  for (const DType type : types) {
+    const int64_t K = std::max(96, InfoOf(type).block_size);
+    const StoredWeights table(type, 17, K, rng, 1);
     const std::vector<int32_t> ids = {16, 0, 3, 3, 9};
-    std::vector<float> out(5 * 100), row(96);
-    GatherRows(table.view, ids, View(out.data(), 5, 96, 100));
+    std::vector<float> out(static_cast<size_t>(5 * (K + 4))), row(static_cast<size_t>(K));
+    GatherRows(table.view, ids, View(out.data(), 5, K, K + 4));
     for (size_t t = 0; t < ids.size(); ++t) {
-      WidenElements(type, table.view.Row(ids[t]), 0, 96, row.data());
-      EXPECT_TRUE(std::equal(row.begin(), row.end(), out.begin() + static_cast<int64_t>(t) * 100));
+      WidenElements(type, table.view.Row(ids[t]), 0, K, row.data());
+      EXPECT_TRUE(std::equal(row.begin(), row.end(), out.begin() + static_cast<int64_t>(t) * (K + 4)));
     }
-    GatherRows(table.view, {}, View(out.data(), 0, 96));
+    GatherRows(table.view, {}, View(out.data(), 0, K));
   }
 }
 
