@@ -20,6 +20,7 @@
 #include "io/gguf_writer.h"
 #include "kernels/matmul/activation_blocks.h"
 #include "tests/support/golden_run.h"
+#include "tests/support/logits.h"
 #include "tests/support/product_tap.h"
 #include "tests/support/temp_dir.h"
 
@@ -142,7 +143,7 @@ TEST_P(QuantisedGoldenTest, EveryProductOfThePassAgreesWithFloat64) {
   const ModelConfig& config = model.config();
   const MixerDims& dims = config.mixers.front();
   const bool gguf = FamilyOf(config).gguf && !dims.in_bias && dims.conv_bias && !(dims.dt_min > 0.0f);
-  for (const DType type : {DType::kQ8_0}) {
+  for (const DType type : {DType::kQ8_0, DType::kQ5_0, DType::kQ4_0, DType::kIQ4_NL}) {
     if (!gguf || config.d_model % 32 != 0) {  // llama.cpp cannot represent it, or rows are not whole blocks
       EXPECT_THROW(MakeGgufTensors(model, type), Error);
     } else {
@@ -153,6 +154,16 @@ TEST_P(QuantisedGoldenTest, EveryProductOfThePassAgreesWithFloat64) {
 
 INSTANTIATE_TEST_SUITE_P(Cases, QuantisedGoldenTest, testing::ValuesIn(AllGoldenCases()),
                          [](const auto& test) { return test.param; });
+
+// Blocks of 256 need wider rows than those of the golden cases.
+TEST(QuantisedTiny, EveryProductOfThePassAgreesWithFloat64) {
+  const Model model = LoadModel(OpenCheckpoint("models/tiny"));
+  const std::vector<int32_t> first = SomeTokens(12, 4096), second = SomeTokens(24, 4096);
+  const Prompts prompts = {first, std::span(second).last(12)};
+  for (const DType type : {DType::kQ6_K, DType::kQ5_K, DType::kQ4_K}) {
+    ExpectQuantisedPass(model, type, prompts, LimitsFor("m2_"));
+  }
+}
 
 }  // namespace
 }  // namespace ghost

@@ -68,8 +68,8 @@ class Binder {
     if (!ShapeFits(tensor.shape(), row, gguf)) {
       problems_.push_back({found->first, "wrong shape", row.shape.ToString(), tensor.shape().ToString()});
     } else if (!IsWeightType(tensor.dtype()) && (row.is_matrix || tensor.dtype() != DType::kF64)) {
-      problems_.push_back(
-          {found->first, "wrong type", "F32, F16, BF16 or Q8_0", std::string(NameOf(tensor.dtype()))});
+      problems_.push_back({found->first, "wrong type", "F32, F16, BF16 or a quantised type",
+                           std::string(NameOf(tensor.dtype()))});
     } else {
       slot = tensor.Reshaped(row.shape);
     }

@@ -10,7 +10,8 @@
 #include "base/check.h"
 #include "base/error.h"
 #include "base/threads.h"
-#include "io/q8_0.h"
+#include "checkpoint/quantize.h"
+#include "tensor/buffer.h"
 
 namespace ghost {
 namespace {
@@ -20,8 +21,11 @@ constexpr int64_t kPiece = 1 << 15;
 
 void CheckRows(const Shape& shape, DType dtype, const std::string& name) {
   if (CheckedBytes(shape, dtype)) return;
-  throw Error(ErrorKind::kUnsupported, "rows of a Q8_0 tensor must be a multiple of 32 long",
-              {.tensor = name, .actual = shape.ToString()});
+  throw Error(
+      ErrorKind::kUnsupported, "rows of a quantised tensor must be whole blocks",
+      {.tensor = name,
+       .expected = fmt::format("rows of a multiple of {} for {}", InfoOf(dtype).block_size, NameOf(dtype)),
+       .actual = shape.ToString()});
 }
 
 void NarrowToF16(std::span<const float> values, std::byte* out, const std::string& name) {
@@ -45,9 +49,9 @@ void NarrowToBF16(std::span<const float> values, std::byte* out) {
   }
 }
 
-void Quantize(std::span<const float> values, std::byte* out, const std::string& name) {
+void Quantize(DType dtype, std::span<const float> values, std::byte* out, const std::string& name) {
   try {
-    QuantizeRowQ8_0(values, out);  // rows are whole blocks, so the matrix is one long row
+    QuantizeBlocks(dtype, values, out);  // rows are whole blocks, so the matrix is one long row
   } catch (const Error& e) {
     ErrorContext context = e.context();
     context.tensor = name;
@@ -64,10 +68,9 @@ void Narrow(DType dtype, std::span<const float> values, std::byte* out, const st
       return NarrowToF16(values, out, name);
     case DType::kBF16:
       return NarrowToBF16(values, out);
-    case DType::kQ8_0:
-      return Quantize(values, out, name);
     default:
-      GHOST_CHECK(false);
+      GHOST_CHECK(IsBlockType(dtype));
+      return Quantize(dtype, values, out, name);
   }
 }
 
@@ -82,16 +85,23 @@ Tensor ConvertTensor(const Tensor& tensor, DType dtype, const std::string& name)
   }
   const DTypeInfo& info = InfoOf(dtype);
   const int64_t count = tensor.num_elements();
-  std::shared_ptr<std::byte[]> bytes(new std::byte[*CheckedBytes(tensor.shape(), dtype) + 1]);
+  // A Buffer has huge pages where the system has them.
+  const auto size = static_cast<int64_t>(*CheckedBytes(tensor.shape(), dtype));
+  const auto memory = std::make_shared<const Buffer>((size + 3) / 4 + 1);
+  std::byte* bytes = reinterpret_cast<std::byte*>(memory->data());
   ParallelFor((count + kPiece - 1) / kPiece,
               [&](int64_t piece) {
-                const int64_t first = piece * kPiece, size = std::min(kPiece, count - first);
-                std::vector<float> values(static_cast<size_t>(size));
-                WidenElements(tensor.dtype(), tensor.data(), first, size, values.data());
-                Narrow(dtype, values, bytes.get() + first / info.block_size * info.block_bytes, name);
+                const int64_t first = piece * kPiece, part = std::min(kPiece, count - first);
+                std::vector<float> values(static_cast<size_t>(part));
+                WidenElements(tensor.dtype(), tensor.data(), first, part, values.data());
+                Narrow(dtype, values, bytes + first / info.block_size * info.block_bytes, name);
               },
               count * 4);
-  return Tensor(dtype, tensor.shape(), std::shared_ptr<const std::byte>(bytes, bytes.get()));
+  return Tensor(dtype, tensor.shape(), std::shared_ptr<const std::byte>(memory, bytes));
+}
+
+DType FittingType(DType dtype, const Shape& shape) {
+  return InfoOf(dtype).block_size > 32 && !CheckedBytes(shape, dtype) ? DType::kQ8_0 : dtype;
 }
 
 LazyTensor ConvertLazily(const LazyTensor& tensor, DType dtype, const std::string& name) {

@@ -7,12 +7,15 @@
 
 namespace ghost {
 
-// To F32, F16, BF16 or Q8_0, rounded to nearest even; the very bytes when the type is the same. NaN stays NaN
+// To any weight type, rounded to nearest even; the very bytes when the type is the same. NaN stays NaN
 // and infinity stays infinity, but a finite value that has no finite F16 is an Error(kUnsupported), as is
-// anything Q8_0 cannot hold. `name` is for messages.
+// anything a quantised type cannot hold. `name` is for messages.
 Tensor ConvertTensor(const Tensor& tensor, DType dtype, const std::string& name);
 
-// The same, made when it is written. Rows that Q8_0 cannot cut into blocks are refused at once.
+// `dtype`, or Q8_0 where its blocks of 256 do not fit the rows of a matrix.
+DType FittingType(DType dtype, const Shape& shape);
+
+// The same, made when it is written. Rows that are not whole blocks are refused at once.
 LazyTensor ConvertLazily(const LazyTensor& tensor, DType dtype, const std::string& name);
 
 // GGUF holds A = -exp(A_log), the other layouts A_log. Both give F32. MakeALog refuses (kCorrupt) an A that

@@ -38,9 +38,9 @@ GgufTensors MakeGgufTensors(const ModelConfig& config, const ModelWeights& weigh
   GgufTensors tensors;
   ForEachTensor(rearranged, arranged, [&](const RearrangedTensor& made, const TensorRow& row) {
     const bool is_matrix = row.is_matrix && !row.stays_f32_in_gguf;
-    const DType type = is_matrix ? matrix_type.value_or(made.stored) : DType::kF32;
-    tensors.emplace_back(row.names.gguf,
-                         ConvertLazily(made.tensor.Reshaped(row.ShapeInGguf()), type, row.names.gguf));
+    const Shape shape = row.ShapeInGguf();
+    const DType type = is_matrix ? FittingType(matrix_type.value_or(made.stored), shape) : DType::kF32;
+    tensors.emplace_back(row.names.gguf, ConvertLazily(made.tensor.Reshaped(shape), type, row.names.gguf));
   });
   return tensors;
 }
@@ -55,8 +55,20 @@ uint32_t GgufFileType(DType matrix_type) {
       return 0;
     case DType::kF16:
       return 1;
+    case DType::kQ4_0:
+      return 2;
     case DType::kQ8_0:
       return 7;
+    case DType::kQ5_0:
+      return 8;
+    case DType::kQ4_K:
+      return 14;
+    case DType::kQ5_K:
+      return 16;
+    case DType::kQ6_K:
+      return 18;
+    case DType::kIQ4_NL:
+      return 25;
     default:
       return 32;  // BF16
   }

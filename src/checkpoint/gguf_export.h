@@ -8,10 +8,10 @@
 
 namespace ghost {
 
-// Matrices become `matrix_type` (F32, F16, BF16 or Q8_0; nullopt: each as it is stored; bytes are kept when
-// they have it already), all other tensors F32, as llama.cpp wants them. Converted while they are written.
-// Error(kUnsupported) for what the format cannot say: unequal N, projection biases, a missing convolution
-// bias, a clamped step size.
+// Matrices become `matrix_type` (any weight type; Q8_0 where rows are not whole blocks of 256; nullopt: each
+// as it is stored; bytes are kept when they have it already), all other tensors F32, as llama.cpp wants them.
+// Converted while they are written. Error(kUnsupported) for what the format cannot say: unequal N, projection
+// biases, a missing convolution bias, a clamped step size.
 GgufTensors MakeGgufTensors(const ModelConfig& config, const ModelWeights& weights,
                             std::optional<DType> matrix_type);
 GgufTensors MakeGgufTensors(const Model& model, DType matrix_type);

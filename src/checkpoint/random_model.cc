@@ -8,6 +8,7 @@
 #include "base/rng.h"
 #include "base/threads.h"
 #include "checkpoint/bind.h"
+#include "checkpoint/convert_tensor.h"
 #include "tensor/buffer.h"
 
 namespace ghost {
@@ -85,14 +86,22 @@ std::map<std::string, Tensor> MakeRandomTensors(const ModelConfig& config, DType
 
 std::map<std::string, LazyTensor> MakeLazyRandomTensors(const ModelConfig& config, DType dtype,
                                                         uint64_t seed) {
-  GHOST_CHECK(dtype == DType::kF32 || dtype == DType::kF16 || dtype == DType::kBF16);
+  GHOST_CHECK(IsWeightType(dtype));
   ModelWeights none(config);
   std::map<std::string, LazyTensor> tensors;
   uint64_t number = seed << 20;
   ForEachTensor(none, config, [&](Tensor&, const TensorRow& row) {
-    const DType type = row.is_matrix ? dtype : DType::kF32;
-    tensors[row.names.name] =
-        LazyTensor(type, row.shape, [row, type, number] { return MakeRandomTensor(row, type, number); });
+    if (IsBlockType(dtype)) {
+      const bool quantised = row.is_matrix && !row.stays_f32_in_gguf;
+      const DType type = quantised ? FittingType(dtype, row.shape) : DType::kF32;
+      tensors[row.names.name] = LazyTensor(type, row.shape, [row, type, number] {
+        return ConvertTensor(MakeRandomTensor(row, DType::kF32, number), type, row.names.name);
+      });
+    } else {
+      const DType type = row.is_matrix ? dtype : DType::kF32;
+      tensors[row.names.name] =
+          LazyTensor(type, row.shape, [row, type, number] { return MakeRandomTensor(row, type, number); });
+    }
     ++number;
   });
   return tensors;

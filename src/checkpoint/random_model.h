@@ -14,8 +14,9 @@
 namespace ghost {
 
 // Hugging Face names and shapes, values by Mamba2's own initialisation rules (A in 1..16, step sizes
-// log-uniform in 1e-3..1e-1, projections of variance 1/fan-in). Matrices are stored as `dtype` (F32, F16 or
-// BF16), vectors as F32. The same seed gives the same bytes for every number of threads.
+// log-uniform in 1e-3..1e-1, projections of variance 1/fan-in). Matrices are stored as `dtype`, vectors as
+// F32; quantised types as in a GGUF file (gguf_export.h). The same seed gives the same bytes for every number
+// of threads.
 std::map<std::string, Tensor> MakeRandomTensors(const ModelConfig& config, DType dtype, uint64_t seed);
 // The same, each made when it is asked for: a model larger than memory can be written.
 std::map<std::string, LazyTensor> MakeLazyRandomTensors(const ModelConfig& config, DType dtype,

@@ -15,7 +15,7 @@
 #include "checkpoint/family.h"
 #include "checkpoint/random_model.h"
 #include "commands/model_source.h"
-#include "commands/random_model.h"
+#include "commands/weight_type.h"
 
 namespace ghost {
 namespace {
@@ -35,6 +35,12 @@ Contender LoadContender(const std::string& path, const std::string& norm_groups)
   return {std::move(loaded.model), std::move(identity)};
 }
 
+DType ParseWeightType(const std::string& name) {
+  if (const auto dtype = WeightTypeFromOption(name)) return *dtype;
+  throw Error(ErrorKind::kUsage, "bad value of --dtype",
+              {.expected = std::string(kWeightTypeOptions), .actual = name});
+}
+
 std::vector<Contender> LoadContenders(const BenchOptions& options) {
   if (options.model.empty() == options.shape.empty()) {
     throw Error(ErrorKind::kUsage, "give either a MODEL or --shape NAME");
@@ -42,7 +48,7 @@ std::vector<Contender> LoadContenders(const BenchOptions& options) {
   std::vector<Contender> contenders;
   if (!options.shape.empty()) {
     const ModelConfig config = ReleasedConfig(options.shape);
-    contenders.push_back({MakeRandomModel(config, ParseRandomDType(options.dtype), /*seed=*/42),
+    contenders.push_back({MakeRandomModel(config, ParseWeightType(options.dtype), /*seed=*/42),
                           {.path = "random weights, " + options.shape + ", " + options.dtype,
                            .family = std::string(config.family)}});
   } else {

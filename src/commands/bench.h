@@ -42,7 +42,9 @@ struct BenchOptions {
           OptionInfo{"shape",
                      "random weights of a released model: mamba2-130m, nemotron-h-8b, ...; an unknown one "
                      "lists all"});
-    visit(dtype, OptionInfo{"dtype", "of the random weights: f32, f16 or bf16"});
+    visit(dtype,
+          OptionInfo{"dtype",
+                     "of the random weights: f32, f16, bf16, q8_0, q4_0, q5_0, q4_k, q5_k, q6_k or iq4_nl"});
     visit(compare, OptionInfo{"compare", "other models, measured in turn with the first"});
     visit(batch, OptionInfo{"batch", "numbers of sequences to decode at once"});
     visit(prefill, OptionInfo{"prefill", "prompt length; 0 = no prefill"});

@@ -20,6 +20,7 @@
 #include "checkpoint/remote_code.h"
 #include "commands/gguf_tokenizer.h"
 #include "commands/model_source.h"
+#include "commands/weight_type.h"
 #include "io/gguf_writer.h"
 #include "io/safetensors.h"
 #include "model/weights.h"
@@ -41,18 +42,16 @@ Format ParseFormat(const ConvertOptions& options) {
 // nullopt: every matrix as it is stored.
 std::optional<DType> ParseDType(const ConvertOptions& options, Format format) {
   if (options.dtype == "keep") return std::nullopt;
-  if (options.dtype == "f32") return DType::kF32;
-  if (options.dtype == "f16") return DType::kF16;
-  if (options.dtype == "bf16") return DType::kBF16;
-  if (options.dtype != "q8_0") {
+  const std::optional<DType> dtype = WeightTypeFromOption(options.dtype);
+  if (!dtype) {
     throw Error(ErrorKind::kUsage, "bad value of --dtype",
-                {.expected = "f32, f16, bf16, q8_0 or keep", .actual = options.dtype});
+                {.expected = std::string(kWeightTypeOptions) + " or keep", .actual = options.dtype});
   }
-  if (format != Format::kGguf) {
-    throw Error(ErrorKind::kUsage, "q8_0 is a type of GGUF files only",
+  if (IsBlockType(*dtype) && format != Format::kGguf) {
+    throw Error(ErrorKind::kUsage, options.dtype + " is a type of GGUF files only",
                 {.hint = "say --format gguf, or --dtype f32, f16 or bf16"});
   }
-  return DType::kQ8_0;
+  return dtype;
 }
 
 struct Job {
@@ -189,11 +188,11 @@ std::map<std::string, LazyTensor> MakeHuggingFaceTensors(const Job& job, const M
   ForEachTensor(rearranged, config, [&](const RearrangedTensor& made, const TensorRow& row) {
     const bool changes = row.is_matrix || job.dtype == DType::kF32;
     const DType type = changes ? job.dtype.value_or(made.stored) : made.stored;
-    if (type == DType::kQ8_0) {
+    if (IsBlockType(type)) {
       throw Error(ErrorKind::kUsage, "a quantised model needs a type for its Hugging Face form",
                   {.file = job.source.weights,
                    .tensor = row.names.gguf,
-                   .actual = "Q8_0",
+                   .actual = std::string(NameOf(type)),
                    .hint = "say --dtype f32, f16 or bf16"});
     }
     tensors.emplace(row.names.name, ConvertLazily(made.tensor, type, row.names.name));

@@ -25,7 +25,9 @@ struct ConvertOptions {
                             true});
     visit(output, OptionInfo{"output", "directory to make, or .gguf file to write", Place::kFlag, true});
     visit(format, OptionInfo{"format", "huggingface or gguf; by default what the output's name says"});
-    visit(dtype, OptionInfo{"dtype", "of the matrices: f32, f16, bf16, q8_0 (gguf only) or keep"});
+    visit(dtype, OptionInfo{"dtype",
+                            "of the matrices: f32, f16, bf16, keep or, for gguf, q8_0, q4_0, q5_0, q4_k, "
+                            "q5_k, q6_k, iq4_nl"});
     visit(tokenizer, OptionInfo{"tokenizer", "tokenizer.json, for checkpoints that come without one"});
     visit(force, OptionInfo{"force", "overwrite the output"});
     common.ForEach(visit);

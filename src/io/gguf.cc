@@ -157,7 +157,7 @@ DType TakeDType(ByteCursor& cursor, const std::string& name) {
   throw Error(ErrorKind::kUnsupported, "tensor type is not supported",
               {.file = cursor.file(),
                .tensor = name,
-               .expected = "0 (F32), 1 (F16), 8 (Q8_0) or 30 (BF16)",
+               .expected = GgufTypeList(),
                .actual = fmt::format("type {}", number),
                .hint = "convert or requantise the file to one of these"});
 }

@@ -30,7 +30,7 @@ struct GgufFile {
 };
 
 // Maps the file and checks everything before anything points into it. kCorrupt for inconsistent contents;
-// kUnsupported for other versions, nested arrays and tensor types other than F32, F16, BF16 and Q8_0.
+// kUnsupported for other versions, nested arrays and tensor types that gguf_layout.h does not list.
 GgufFile ReadGguf(const std::string& path);
 
 // Typed look-ups. A missing key, or one of another type, is kCorrupt and names file and key; the variants

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "io/gguf.h"
@@ -37,7 +38,24 @@ struct GgufTensorType {
   uint32_t number;
   DType dtype;
 };
-inline constexpr std::array<GgufTensorType, 4> kGgufTensorTypes = {
-    {{0, DType::kF32}, {1, DType::kF16}, {8, DType::kQ8_0}, {30, DType::kBF16}}};
+inline constexpr std::array<GgufTensorType, 10> kGgufTensorTypes = {{{0, DType::kF32},
+                                                                     {1, DType::kF16},
+                                                                     {2, DType::kQ4_0},
+                                                                     {6, DType::kQ5_0},
+                                                                     {8, DType::kQ8_0},
+                                                                     {12, DType::kQ4_K},
+                                                                     {13, DType::kQ5_K},
+                                                                     {14, DType::kQ6_K},
+                                                                     {20, DType::kIQ4_NL},
+                                                                     {30, DType::kBF16}}};
+
+// "F32, F16, ...", for messages.
+inline std::string GgufTypeList() {
+  std::string list;
+  for (const GgufTensorType& type : kGgufTensorTypes) {
+    list += (list.empty() ? "" : ", ") + std::string(NameOf(type.dtype));
+  }
+  return list;
+}
 
 }  // namespace ghost

@@ -74,7 +74,7 @@ uint32_t CheckTensor(const std::string& path, const std::string& name, const Laz
   throw Error(ErrorKind::kUnsupported, "element type cannot be saved as GGUF",
               {.file = path,
                .tensor = name,
-               .expected = "F32, F16, BF16 or Q8_0",
+               .expected = GgufTypeList(),
                .actual = std::string(NameOf(tensor.dtype()))});
 }
 

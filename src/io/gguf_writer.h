@@ -17,7 +17,7 @@ using GgufTensors = std::vector<std::pair<std::string, LazyTensor>>;
 // gives the same bytes. Tensors are created one at a time while they are written. Shapes are row-major, as
 // everywhere else; the file stores them reversed. kUnsupported, naming the key or tensor, for data the format
 // cannot hold: empty or repeated keys and names, names over 63 bytes, rank 0 or above 4, types other than
-// F32, F16, BF16 and Q8_0, and a general.alignment other than 32.
+// those that gguf_layout.h lists, and a general.alignment other than 32.
 void SaveGguf(const std::string& path, const GgufKeys& keys, const GgufTensors& tensors);
 
 }  // namespace ghost

@@ -1,4 +1,4 @@
-// Q8_0, the one quantised type we write: blocks of 32 values share a half-precision scale (docs/formats.md).
+// Q8_0: blocks of 32 values share a half-precision scale (docs/formats.md).
 // WidenElements (tensor/tensor.h) reads it.
 #pragma once
 

@@ -58,7 +58,7 @@ DType ParseDType(const Json& value, const std::string& name, const std::string& 
   if (!value.is_string()) BadEntry(file, name, "dtype is not a string", "a type name", value);
   const std::string& text = value.get_ref<const std::string&>();
   const auto dtype = DTypeFromName(text);
-  if (dtype && *dtype != DType::kQ8_0) return *dtype;  // Q8_0 exists only in GGUF
+  if (dtype && !IsBlockType(*dtype)) return *dtype;  // quantised types exist only in GGUF
   if (text.starts_with("F4") || text.starts_with("F6_")) {
     throw Error(ErrorKind::kUnsupported, "element types below 8 bits are not supported",
                 {.file = file, .tensor = name, .actual = text});
@@ -254,7 +254,7 @@ void StreamSafetensors(const std::string& path, const std::map<std::string, Lazy
                        const std::map<std::string, std::string>& metadata) {
   std::vector<const NamedTensor*> order;
   for (const NamedTensor& item : tensors) {
-    if (item.second.dtype() == DType::kQ8_0 || item.first == kMetadataKey) {
+    if (IsBlockType(item.second.dtype()) || item.first == kMetadataKey) {
       throw Error(ErrorKind::kUnsupported, "safetensors cannot hold this tensor",
                   {.file = path,
                    .tensor = item.first,

@@ -22,8 +22,8 @@ TensorSet ReadShardedSafetensors(const std::string& index_path);
 
 // Writes the whole file or nothing. Order in the file: decreasing element size, then name; the header is
 // padded to 8 bytes; the same input gives the same bytes. `metadata` usually holds {"format", "pt"}, which
-// Hugging Face's loaders require. kUnsupported for data the format cannot hold: Q8_0, names that are not
-// UTF-8. The tensors may alias the file that is replaced.
+// Hugging Face's loaders require. kUnsupported for data the format cannot hold: quantised types, names that
+// are not UTF-8. The tensors may alias the file that is replaced.
 void SaveSafetensors(const std::string& path, const std::map<std::string, Tensor>& tensors,
                      const std::map<std::string, std::string>& metadata);
 

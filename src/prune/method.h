@@ -74,7 +74,7 @@ struct Method {
   void (*finish)(const FinishInput& in, std::vector<LayerOutcome>& outcomes) = nullptr;
 
   bool drops_channels = true;       // false: every channel stays, so shapes stay
-  bool edits_weights = false;       // replaces weights of B and C, which Q8_0 cannot take
+  bool edits_weights = false;       // replaces weights of B and C, which quantised types cannot take
   bool maps_state = false;          // maps B and C to fewer channels by new tensors instead of dropping rows
   bool seeded = false;              // depends on the seed; several seeds make sense
   bool one_shot = false;            // scores come from the dense model, whatever the driver is told

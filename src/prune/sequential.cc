@@ -15,10 +15,11 @@ const Samples kNoSamples;
 // Types that cannot take single new weights.
 void CheckEditable(const Model& model) {
   for (const MixerWeights& mixer : model.weights().mixers) {
-    if (mixer.in_proj.dtype() != DType::kQ8_0) continue;
-    throw Error(
-        ErrorKind::kUnsupported, "this method changes weights, and Q8_0 weights are never quantised again",
-        {.actual = "Q8_0 input projections", .hint = "prune the original, or convert it to f32 first"});
+    if (!IsBlockType(mixer.in_proj.dtype())) continue;
+    throw Error(ErrorKind::kUnsupported,
+                "this method changes weights, and quantised weights are never quantised again",
+                {.actual = std::string(NameOf(mixer.in_proj.dtype())) + " input projections",
+                 .hint = "prune the original, or convert it to f32 first"});
   }
 }
 

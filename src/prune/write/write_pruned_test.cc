@@ -307,7 +307,7 @@ TEST(WritePruned, GgufStaysGgufWithAllItsKeys) {
 
 // A model removed from float32 and then saved as GGUF is the one removed from the GGUF file.
 TEST(WritePruned, RemovingAndQuantisingCommute) {
-  for (const DType type : {DType::kF32, DType::kQ8_0}) {
+  for (const DType type : {DType::kF32, DType::kQ8_0, DType::kQ4_0, DType::kQ5_0, DType::kIQ4_NL}) {
     const TempDir dir;
     const Checkpoint source = OpenCheckpoint(MakeCheckpoint(dir, TinyConfig(2, 16)));
     const StateMask mask = EvenMask(source.config, 8);
