@@ -4,6 +4,7 @@
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
+#include <string>
 #include <vector>
 
 #include "base/rng.h"
@@ -21,11 +22,12 @@ double Largest(const std::vector<double>& v) { return *std::max_element(v.begin(
 
 // Buffers of one layer with `sequences` sequences of `length` tokens, one group of N channels.
 struct Layer {
-  Layer(int64_t sequences, int64_t length, int H, int N)
+  Layer(int64_t sequences, int64_t length, int H, int N, StateType type = StateType::kF32)
       : group_begin{0, N},
         xbc(static_cast<size_t>(sequences * length * (H * kHeadDim + 2 * N))),
         dt(static_cast<size_t>(sequences * length * H)),
-        state(static_cast<size_t>(sequences * H * N * kHeadDim)),
+        state_floats(StateBytes(type, int64_t{H} * N, kHeadDim) / 4),
+        state(static_cast<size_t>(sequences * state_floats)),
         y(static_cast<size_t>(sequences * length * H * kHeadDim)),
         a(static_cast<size_t>(H), -1.0f),
         d(static_cast<size_t>(H), 0.5f) {
@@ -35,7 +37,10 @@ struct Layer {
     const int64_t T = sequences * length, R = int64_t{H} * kHeadDim, cols = R + 2 * N;
     const ConstView all(xbc.data(), T, cols);
     for (int64_t s = 0; s < sequences; ++s) {
-      spans.push_back({s * length, length, nullptr, state.data() + s * H * N * kHeadDim});
+      spans.push_back({.begin = s * length,
+                       .length = length,
+                       .state = state.data() + s * state_floats,
+                       .format = {.type = type}});
     }
     input = {H,
              kHeadDim,
@@ -50,7 +55,9 @@ struct Layer {
     out = View(y.data(), T, R);
   }
   std::vector<int> group_begin;
-  std::vector<float> xbc, dt, state, y, a, d;
+  std::vector<float> xbc, dt;
+  int64_t state_floats;
+  std::vector<float> state, y, a, d;
   std::vector<SequenceSpan> spans;
   ScanInput input;
   View out;
@@ -108,18 +115,21 @@ BENCHMARK(BM_Backward)
     ->ComputeStatistics("best", Smallest)
     ->Unit(benchmark::kMillisecond);
 
-// Arguments: N, sequences, threads. The states together are larger than the last-level cache.
+// Arguments: N, sequences, threads, type of the states (in the order of kStateTypes). The states together are
+// larger than the last-level cache, those of float32 by far.
 void BM_Decode(benchmark::State& bench) {
   const int N = static_cast<int>(bench.range(0)), H = 24;
-  Layer layer(bench.range(1), 1, H, N);
+  const StateType type = kStateTypes[bench.range(3)];
+  Layer layer(bench.range(1), 1, H, N, type);
+  bench.SetLabel(std::string(NameOf(type)));
   SetThreads(static_cast<int>(bench.range(2)));
   for (auto _ : bench) SsmScan(layer.input, layer.out);
   SetThreads(0);
   bench.SetBytesProcessed(bench.iterations() * static_cast<int64_t>(2 * layer.state.size() * sizeof(float)));
 }
 BENCHMARK(BM_Decode)
-    ->ArgNames({"N", "sequences", "threads"})
-    ->ArgsProduct({{128, 64, 61}, {512}, {1, 2}})
+    ->ArgNames({"N", "sequences", "threads", "type"})
+    ->ArgsProduct({{128, 64, 61}, {512}, {1, 2}, {0, 1, 2, 3}})
     ->MinTime(0.01)
     ->Repetitions(10)
     ->ReportAggregatesOnly()

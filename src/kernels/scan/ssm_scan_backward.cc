@@ -246,7 +246,8 @@ void SsmScanChunks(const ScanInput& in, View y, float* chunk_states) {
       piece.length = std::min(kScanChunk, L - chunk * kScanChunk);
     }
     const auto keep = [&](int64_t s) {
-      std::copy_n(pieces[static_cast<size_t>(s)].state, floats, chunk_states + (chunk * count + s) * floats);
+      const auto* state = static_cast<const float*>(pieces[static_cast<size_t>(s)].state);
+      std::copy_n(state, floats, chunk_states + (chunk * count + s) * floats);
     };
     ParallelFor(count, keep, /*work=*/count * floats);
     SsmScan(part, y);

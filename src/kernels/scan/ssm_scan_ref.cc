@@ -1,7 +1,10 @@
+#include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <vector>
 
 #include "kernels/scan/ssm_scan.h"
+#include "kernels/scan/stored_head.h"
 
 namespace ghost {
 namespace {
@@ -31,6 +34,29 @@ void ScanHeadRef(const ScanInput& in, const SequenceSpan& sequence, int h, float
   for (size_t i = 0; i < s.size(); ++i) state[i] = static_cast<float>(s[i]);
 }
 
+// The same from a state of a small type, which is rounded after every `piece` tokens.
+void ScanStoredRef(const ScanInput& in, const SequenceSpan& sequence, int h, const StoredHead& head,
+                   int64_t piece, View y) {
+  std::vector<float> values(static_cast<size_t>(head.N * head.P));
+  SequenceSpan part = sequence;
+  for (int64_t done = 0; done < sequence.length; done += part.length) {
+    part.begin = sequence.begin + done;
+    part.length = std::min(piece, sequence.length - done);
+    WidenHeadRef(head, values.data());
+    ScanHeadRef(in, part, h, values.data(), y, nullptr, nullptr);
+    const int64_t last = sequence.position + done + part.length - 1;
+    NarrowHeadRef(values.data(), MakeRoundingSeeds(last, sequence.mixer, h), head);
+  }
+}
+
+// A copy of the state that a sequence without its own starts from.
+std::vector<float> CopyStartRef(const SequenceSpan& sequence, int64_t channels, int P) {
+  const auto bytes = static_cast<size_t>(StateBytes(sequence.format.type, channels, P));
+  std::vector<float> copy((bytes + 3) / 4);
+  if (sequence.start != nullptr) std::memcpy(copy.data(), sequence.start, bytes);
+  return copy;
+}
+
 }  // namespace
 
 void SsmScanRef(const ScanInput& in, View y, const ScanStats* stats) {
@@ -39,22 +65,31 @@ void SsmScanRef(const ScanInput& in, View y, const ScanStats* stats) {
   for (size_t g = 0; g < static_cast<size_t>(G); ++g) {
     max_n = std::max(max_n, in.group_begin[g + 1] - in.group_begin[g]);
   }
+  const int64_t channels = int64_t{H / G} * in.group_begin.back();
   for (size_t s = 0; s < in.sequences.size(); ++s) {
+    const SequenceSpan& sequence = in.sequences[s];
+    const StateType type = sequence.format.type;
     std::vector<float> discarded;
-    float* state = in.sequences[s].state;
+    void* state = sequence.state;
     if (state == nullptr) {
-      discarded.resize(static_cast<size_t>(H / G * in.group_begin.back() * P));
-      const float* start = in.sequences[s].start;
-      if (start != nullptr) discarded.assign(start, start + discarded.size());
+      discarded = CopyStartRef(sequence, channels, P);
       state = discarded.data();
     }
+    int64_t before = 0;
     for (int h = 0; h < H; ++h) {
       const size_t g = static_cast<size_t>(h / (H / G));
+      const int N = in.group_begin[g + 1] - in.group_begin[g];
+      const StoredHead head = ViewHead(type, state, channels, before, N, P);
+      before += N;
       const size_t row = (s * static_cast<size_t>(H) + static_cast<size_t>(h)) * static_cast<size_t>(max_n);
-      ScanHeadRef(in, in.sequences[s], h, state, y,
-                  stats && stats->output_energy ? stats->output_energy + row : nullptr,
-                  stats && stats->state_energy ? stats->state_energy + row : nullptr);
-      state += (in.group_begin[g + 1] - in.group_begin[g]) * P;
+      if (type == StateType::kF32) {
+        ScanHeadRef(in, sequence, h, reinterpret_cast<float*>(head.values), y,
+                    stats && stats->output_energy ? stats->output_energy + row : nullptr,
+                    stats && stats->state_energy ? stats->state_energy + row : nullptr);
+      } else {
+        const bool each = sequence.format.rounding == StateRounding::kAfterToken;
+        ScanStoredRef(in, sequence, h, head, each ? 1 : sequence.length, y);
+      }
     }
   }
 }

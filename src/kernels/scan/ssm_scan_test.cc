@@ -1,83 +1,14 @@
 #include "kernels/scan/ssm_scan.h"
 
 #include "kernels/kernel_testing.h"
+#include "kernels/scan/scan_testing.h"
 
 namespace ghost {
 namespace {
 
-// A batch with all its data; copies have their own state.
-struct Problem {
-  Problem(int heads, int head_dim, std::vector<int> groups, std::vector<int64_t> lengths, uint64_t seed)
-      : H(heads), P(head_dim), group_begin(std::move(groups)), sequence_lengths(std::move(lengths)) {
-    Rng rng(seed);
-    for (const int64_t length : sequence_lengths) T += length;
-    const int64_t all_n = group_begin.back(), G = static_cast<int64_t>(group_begin.size()) - 1;
-    state_floats = H / G * all_n * P;
-    // One wide matrix, as the convolution leaves it; the odd offset makes every start misaligned.
-    cols = 1 + H * P + 2 * all_n + 2;
-    xbc = RandomFloats(T * cols, rng);
-    dt = RandomFloats(T * H, rng, 0.001, 0.3);
-    a = RandomFloats(H, rng, -16, -0.02);
-    d = RandomFloats(H, rng);
-    state = RandomFloats(static_cast<int64_t>(sequence_lengths.size()) * state_floats, rng);
-    max_n = 0;
-    for (size_t g = 0; g + 1 < group_begin.size(); ++g) {
-      max_n = std::max(max_n, group_begin[g + 1] - group_begin[g]);
-    }
-  }
-
-  struct Result {
-    std::vector<float> y, state;
-    std::vector<double> output_energy, state_energy;
-  };
-
-  enum StateUse { kOwn, kPassing, kPassingFromNothing };
-
-  // stats: 0 none, 1 output energy, 2 both, 3 state energy alone.
-  Result Run(bool ref, int stats, StateUse use = kOwn) const {
-    Result r;
-    r.state = state;
-    r.y.resize(static_cast<size_t>(T * H * P));
-    const size_t rows = sequence_lengths.size() * static_cast<size_t>(H);
-    r.output_energy.assign(rows * static_cast<size_t>(max_n), 0.5);
-    r.state_energy.assign(rows * static_cast<size_t>(max_n), 0.25);
-    std::vector<SequenceSpan> spans;
-    int64_t begin = 0;
-    for (size_t s = 0; s < sequence_lengths.size(); ++s) {
-      float* own = r.state.data() + static_cast<int64_t>(s) * state_floats;
-      spans.push_back({begin, sequence_lengths[s], nullptr, use == kOwn ? own : nullptr,
-                       use == kPassing ? own : nullptr});
-      begin += sequence_lengths[s];
-    }
-    const ConstView all(xbc.data(), T, cols);
-    const int64_t all_n = group_begin.back();
-    const ScanInput in = {H,
-                          P,
-                          group_begin,
-                          all.Cols(1, H * P),
-                          all.Cols(1 + H * P, all_n),
-                          all.Cols(1 + H * P + all_n, all_n),
-                          ConstView(dt.data(), T, H),
-                          a.data(),
-                          d.data(),
-                          spans};
-    const ScanStats sums = {stats == 1 || stats == 2 ? r.output_energy.data() : nullptr,
-                            stats >= 2 ? r.state_energy.data() : nullptr};
-    (ref ? SsmScanRef : SsmScan)(in, View(r.y.data(), T, H * P), stats ? &sums : nullptr);
-    return r;
-  }
-
-  int H, P;
-  std::vector<int> group_begin;
-  std::vector<int64_t> sequence_lengths;
-  int64_t T = 0, cols = 0, state_floats = 0;
-  int max_n = 0;
-  std::vector<float> xbc, dt, a, d, state;
-};
-
-void ExpectSame(const Problem& problem, int stats) {
-  const Problem::Result expected = problem.Run(/*ref=*/true, stats);
-  const Problem::Result actual = problem.Run(/*ref=*/false, stats);
+void ExpectSame(const ScanProblem& problem, int stats) {
+  const ScanProblem::Result expected = problem.Run(/*ref=*/true, stats);
+  const ScanProblem::Result actual = problem.Run(/*ref=*/false, stats);
   ExpectClose(expected.y, actual.y, 4e-6);
   ExpectClose(expected.state, actual.state, 2e-6);
   for (size_t i = 0; i < expected.output_energy.size(); ++i) {
@@ -90,7 +21,7 @@ TEST(SsmScan, EveryStateDimAgainstRef) {
   ForEachTarget([] {
     for (const int N : {0, 1, 2, 3, 4, 5, 7, 61, 64, 90, 127, 128, 256}) {
       SCOPED_TRACE(N);
-      const Problem problem(2, 64, {0, N}, {1, 33, 1, 2, 0, 65}, 7);
+      const ScanProblem problem(2, 64, {0, N}, {1, 33, 1, 2, 0, 65}, 7);
       for (int stats = 0; stats <= 3; ++stats) ExpectSame(problem, stats);
     }
   });
@@ -100,15 +31,16 @@ TEST(SsmScan, EveryStateDimAgainstRef) {
 TEST(SsmScan, SequencesMayKeepNoState) {
   ForEachTarget([] {
     for (const int N : {0, 3, 61, 128}) {
-      const Problem problem(4, 64, {0, N, N + 2}, {1, 70, 5}, 12);
+      const ScanProblem problem(4, 64, {0, N, N + 2}, {1, 70, 5}, 12);
       for (const bool ref : {false, true}) {
-        const Problem::Result own = problem.Run(ref, 2), passing = problem.Run(ref, 2, Problem::kPassing);
+        const ScanProblem::Result own = problem.Run(ref, 2),
+                                  passing = problem.Run(ref, 2, ScanProblem::kPassing);
         EXPECT_EQ(passing.y, own.y);
         EXPECT_EQ(passing.output_energy, own.output_energy);
         EXPECT_EQ(passing.state, problem.state);
-        Problem empty = problem;
+        ScanProblem empty = problem;
         std::fill(empty.state.begin(), empty.state.end(), 0.0f);
-        EXPECT_EQ(problem.Run(ref, 0, Problem::kPassingFromNothing).y, empty.Run(ref, 0).y);
+        EXPECT_EQ(problem.Run(ref, 0, ScanProblem::kPassingFromNothing).y, empty.Run(ref, 0).y);
       }
     }
   });
@@ -118,21 +50,21 @@ TEST(SsmScan, EveryHeadDimAgainstRef) {
   ForEachTarget([] {
     for (int P = 1; P <= 35; ++P) {
       SCOPED_TRACE(P);
-      ExpectSame(Problem(2, P, {0, 5}, {3, 1, 9}, 8), P % 4);
+      ExpectSame(ScanProblem(2, P, {0, 5}, {3, 1, 9}, 8), P % 4);
     }
     for (const int P : {60, 64, 100, 128}) {
       SCOPED_TRACE(P);
-      ExpectSame(Problem(2, P, {0, 61}, {31, 1, 2}, 9), P % 3);
+      ExpectSame(ScanProblem(2, P, {0, 61}, {31, 1, 2}, 9), P % 3);
     }
   });
 }
 
 TEST(SsmScan, RaggedGroups) {
-  ForEachTarget([] { ExpectSame(Problem(8, 16, {0, 3, 3, 64, 71}, {32, 1, 64, 300}, 10), 2); });
+  ForEachTarget([] { ExpectSame(ScanProblem(8, 16, {0, 3, 3, 64, 71}, {32, 1, 64, 300}, 10), 2); });
 }
 
 TEST(SsmScan, StrongAndVanishingDecay) {
-  Problem problem(3, 16, {0, 9}, {200, 1}, 11);
+  ScanProblem problem(3, 16, {0, 9}, {200, 1}, 11);
   problem.a = {-1e-6f, -300.0f, -2.0f};
   Rng rng(12);
   for (float& v : problem.dt) v = static_cast<float>(std::exp(rng.Uniform(-8, 3)));
@@ -141,9 +73,9 @@ TEST(SsmScan, StrongAndVanishingDecay) {
 
 TEST(SsmScan, SplitSequenceContinues) {
   const int64_t lengths[] = {150, 1, 1, 67, 2};
-  Problem whole(2, 64, {0, 61}, {221}, 13);
-  const Problem::Result expected = whole.Run(false, 1);
-  Problem part = whole;
+  ScanProblem whole(2, 64, {0, 61}, {221}, 13);
+  const ScanProblem::Result expected = whole.Run(false, 1);
+  ScanProblem part = whole;
   std::vector<float> y;
   std::vector<double> energy(static_cast<size_t>(2 * 61), 0.5);
   int64_t begin = 0;
@@ -153,7 +85,7 @@ TEST(SsmScan, SplitSequenceContinues) {
     part.xbc.assign(whole.xbc.begin() + begin * whole.cols,
                     whole.xbc.begin() + (begin + length) * whole.cols);
     part.dt.assign(whole.dt.begin() + begin * 2, whole.dt.begin() + (begin + length) * 2);
-    const Problem::Result r = part.Run(false, 1);
+    const ScanProblem::Result r = part.Run(false, 1);
     part.state = r.state;
     y.insert(y.end(), r.y.begin(), r.y.end());
     for (size_t i = 0; i < energy.size(); ++i) energy[i] += r.output_energy[i] - 0.5;
@@ -167,7 +99,7 @@ TEST(SsmScan, SplitSequenceContinues) {
 TEST(SsmScan, SilentChannelsStayExactlyZero) {
   ForEachTarget([] {
     for (const int64_t length : {1, 130}) {
-      Problem problem(2, 64, {0, 61}, {length}, 14);
+      ScanProblem problem(2, 64, {0, 61}, {length}, 14);
       problem.a = {-16.0f, -0.5f};
       for (const int n : {0, 17, 60}) {
         for (int64_t t = 0; t < problem.T; ++t) {
@@ -176,7 +108,7 @@ TEST(SsmScan, SilentChannelsStayExactlyZero) {
         }
         for (int h = 0; h < 2; ++h) std::fill_n(problem.state.begin() + (h * 61 + n) * 64, 64, 0.0f);
       }
-      const Problem::Result r = problem.Run(false, 2);
+      const ScanProblem::Result r = problem.Run(false, 2);
       for (const int n : {0, 17, 60}) {
         for (int h = 0; h < 2; ++h) {
           for (int p = 0; p < 64; ++p) ASSERT_EQ(r.state[static_cast<size_t>((h * 61 + n) * 64 + p)], 0.0f);
@@ -189,9 +121,9 @@ TEST(SsmScan, SilentChannelsStayExactlyZero) {
 }
 
 TEST(SsmScan, ThreadsChangeNothing) {
-  const Problem problem(6, 64, {0, 61, 90}, {70, 1, 1, 40, 3}, 15);
+  const ScanProblem problem(6, 64, {0, 61, 90}, {70, 1, 1, 40, 3}, 15);
   ExpectSameForAllThreadCounts([&] {
-    const Problem::Result r = problem.Run(false, 2);
+    const ScanProblem::Result r = problem.Run(false, 2);
     std::vector<float> all = r.y;
     all.insert(all.end(), r.state.begin(), r.state.end());
     for (const double e : r.output_energy) {
