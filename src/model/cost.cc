@@ -50,16 +50,10 @@ double UnchosenBytes(const Model& model, double tokens) {
   return bytes;
 }
 
-template <class Floats>
-int64_t MixerBytes(const ModelConfig& config, Floats floats) {
-  int64_t sum = 0;
-  for (const MixerDims& d : config.mixers) sum += floats(d);
-  return sum * static_cast<int64_t>(sizeof(float));
-}
-
 }  // namespace
 
-PassCost CostOfPass(const Model& model, int64_t sequences, int64_t tokens_per_sequence, int64_t head_rows) {
+PassCost CostOfPass(const Model& model, int64_t sequences, int64_t tokens_per_sequence, int64_t head_rows,
+                    StateType type) {
   const ModelConfig& config = model.config();
   const auto tokens = static_cast<double>(sequences * tokens_per_sequence);
   const double pairs = tokens * static_cast<double>(tokens_per_sequence + 1) / 2.0;  // causal
@@ -70,16 +64,21 @@ PassCost CostOfPass(const Model& model, int64_t sequences, int64_t tokens_per_se
   cost.scan_flops = tokens * layers.scan_flops;
   cost.weight_bytes =
       static_cast<double>(WeightBytes(model)) + RereadBytes(model) - UnchosenBytes(model, tokens);
-  cost.state_bytes = 2.0 * static_cast<double>(sequences * (SsmStateBytes(config) + ConvStateBytes(config)));
+  const int64_t state = SsmStateBytes(config, type) + ConvStateBytes(config);
+  cost.state_bytes = 2.0 * static_cast<double>(sequences * state);
   return cost;
 }
 
-int64_t SsmStateBytes(const ModelConfig& config) {
-  return MixerBytes(config, [](const MixerDims& d) { return d.state_floats(); });
+int64_t SsmStateBytes(const ModelConfig& config, StateType type) {
+  int64_t bytes = 0;
+  for (const MixerDims& d : config.mixers) bytes += StateBytes(type, d.head_channels(), d.head_dim);
+  return bytes;
 }
 
 int64_t ConvStateBytes(const ModelConfig& config) {
-  return MixerBytes(config, [](const MixerDims& d) { return d.conv_state_floats(); });
+  int64_t floats = 0;
+  for (const MixerDims& d : config.mixers) floats += d.conv_state_floats();
+  return floats * static_cast<int64_t>(sizeof(float));
 }
 
 int64_t KeyValueBytes(const ModelConfig& config) {

@@ -18,10 +18,11 @@ struct PassCost {
 };
 
 // A pass over `sequences` with `tokens_per_sequence` tokens each, computing logits for `head_rows` rows.
-PassCost CostOfPass(const Model& model, int64_t sequences, int64_t tokens_per_sequence, int64_t head_rows);
+PassCost CostOfPass(const Model& model, int64_t sequences, int64_t tokens_per_sequence, int64_t head_rows,
+                    StateType type = StateType::kF32);
 
 // Bytes one sequence carries: the SSM states alone, and the convolution states, float32.
-int64_t SsmStateBytes(const ModelConfig& config);
+int64_t SsmStateBytes(const ModelConfig& config, StateType type = StateType::kF32);
 int64_t ConvStateBytes(const ModelConfig& config);
 
 // Keys and values of one token in all parts with attention, float32; 0 for Mamba2.

@@ -14,6 +14,7 @@ struct Pass {
   const SequenceBatch& sequences;  // they partition the T rows
   ConstView embedded = {};         // (T, M): the tokens' embeddings, if Model::reads_embeddings()
   bool for_backward = false;       // leave in the workspace what Backward reads; sequences are equally long
+  StateFormat states = {};         // of all sequences; float32 for_backward
   Workspace* scratch = nullptr;    // shared by all steps, for what no one reads later; null: the workspace
 };
 

@@ -42,7 +42,7 @@ ConstView Runner::Forward(std::span<const SequenceInput> inputs, const LayerObse
   const auto T = static_cast<int64_t>(ids.size());
   const View hidden = Grow(hidden_, T, config.d_model);
   model_.Embed(ids, hidden);  // (T, M)
-  Pass pass{.sequences = sequences};
+  Pass pass{.sequences = sequences, .states = states_};
   if (model_.reads_embeddings()) {
     const View embedded = Grow(embedded_, T, config.d_model);
     CopyRows(hidden, embedded);
@@ -51,6 +51,9 @@ ConstView Runner::Forward(std::span<const SequenceInput> inputs, const LayerObse
   for (const Step& step : model_.steps()) {
     ForwardStep(step, hidden, pass, workspace_);  // (T, M)
     if (observer && step.ends_layer) observer(step.layer, hidden);
+  }
+  for (const SequenceRows& rows : sequences) {
+    if (rows.state) rows.state->Advance(rows.length);
   }
   const View final = Grow(final_, T, config.d_model);
   RmsNorm(hidden, model_.final_norm().data(), config.norm_eps, final);

@@ -29,10 +29,11 @@ inline constexpr int64_t kPassRows = 2048;
 // final norm.
 using LayerObserver = std::function<void(int layer, ConstView hidden)>;
 
-// Owns the activations; the model must outlive it. One thread uses a Runner at a time.
+// Owns the activations; the model must outlive it. All states of its sequences are of states.type. One thread
+// uses a Runner at a time.
 class Runner {
  public:
-  explicit Runner(const Model& model) : model_(model) {}
+  explicit Runner(const Model& model, StateFormat states = {}) : model_(model), states_(states) {}
 
   // One pass: every weight is read once for all sequences. Rows of the result are in the order of the inputs:
   // the output of the final norm, (T, M), valid until the next call. Ids outside the vocabulary are
@@ -48,6 +49,7 @@ class Runner {
 
  private:
   const Model& model_;
+  StateFormat states_;
   Workspace workspace_;  // one for all steps: inference keeps no activations
   Buffer hidden_, embedded_, final_, logits_;
 };

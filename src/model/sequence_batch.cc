@@ -15,7 +15,7 @@ SequenceBatch EqualSequences(int64_t rows, int64_t length) {
 }
 
 std::vector<SequenceSpan> MixerSpans(const SequenceBatch& batch, int ordinal, const MixerDims& dims,
-                                     Buffer& conv) {
+                                     StateFormat format, Buffer& conv) {
   const int64_t conv_floats = dims.conv_state_floats();
   int64_t stateless = 0;
   for (const SequenceRows& rows : batch) stateless += rows.state ? 0 : 1;
@@ -23,19 +23,26 @@ std::vector<SequenceSpan> MixerSpans(const SequenceBatch& batch, int ordinal, co
   std::vector<SequenceSpan> spans;
   spans.reserve(batch.size());
   for (const SequenceRows& rows : batch) {
+    SequenceSpan span{.begin = rows.begin, .length = rows.length, .format = format, .mixer = ordinal};
+    const SequenceState* past = rows.state ? rows.state : rows.start;
+    if (past) {
+      GHOST_CHECK(past->type() == format.type);
+      span.position = past->position();
+    }
     if (rows.state) {
-      spans.push_back(rows.state->Span(ordinal, rows.begin, rows.length));
-      continue;
-    }
-    const float* start = nullptr;
-    if (rows.start) {
-      std::copy_n(rows.start->conv(ordinal), conv_floats, passing);
-      start = rows.start->state(ordinal);
+      span.conv = rows.state->conv(ordinal);
+      span.state = rows.state->state(ordinal);
     } else {
-      std::fill_n(passing, conv_floats, 0.0f);
+      span.conv = passing;
+      passing += conv_floats;
+      if (past) {
+        std::copy_n(past->conv(ordinal), conv_floats, span.conv);
+        span.start = past->state(ordinal);
+      } else {
+        std::fill_n(span.conv, conv_floats, 0.0f);
+      }
     }
-    spans.push_back({rows.begin, rows.length, passing, /*state=*/nullptr, start});
-    passing += conv_floats;
+    spans.push_back(span);
   }
   return spans;
 }

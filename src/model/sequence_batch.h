@@ -28,9 +28,9 @@ using SequenceBatch = std::vector<SequenceRows>;
 SequenceBatch EqualSequences(int64_t rows, int64_t length);
 
 // The sequences as the kernels of mixer `ordinal` want them. `conv` gets the convolution inputs of sequences
-// without a state of their own; it must live as long as the result.
+// without a state of their own; it must live as long as the result. All states are of format.type.
 std::vector<SequenceSpan> MixerSpans(const SequenceBatch& batch, int ordinal, const MixerDims& dims,
-                                     Buffer& conv);
+                                     StateFormat format, Buffer& conv);
 
 // One sequence in a call of a part with a cache of keys and values.
 struct CachedSequence {

@@ -1,5 +1,7 @@
 #include "model/sequence_state.h"
 
+#include "base/check.h"
+#include "kernels/scan/stored_head.h"
 #include "model/config.h"
 
 namespace ghost {
@@ -8,15 +10,19 @@ namespace {
 // Parts start on cache lines.
 int64_t RoundUp(int64_t floats) { return (floats + 15) / 16 * 16; }
 
+int64_t StoredFloats(const MixerDims& dims, StateType type) {
+  return (StateBytes(type, dims.head_channels(), dims.head_dim) + 3) / 4;
+}
+
 }  // namespace
 
-SequenceState::SequenceState(const ModelConfig& config) {
+SequenceState::SequenceState(const ModelConfig& config, StateType type) : type_(type) {
   int64_t total = 0;
   for (const MixerDims& dims : config.mixers) {
     const int64_t conv = total;
     const int64_t state = conv + RoundUp(dims.conv_state_floats());
     offsets_.push_back({conv, state});
-    total = state + RoundUp(dims.state_floats());
+    total = state + RoundUp(StoredFloats(dims, type));
   }
   memory_ = Buffer(total);
   for (const int width : CacheWidths(config)) caches_.emplace_back(width);
@@ -24,11 +30,14 @@ SequenceState::SequenceState(const ModelConfig& config) {
 
 void SequenceState::Reset() {
   memory_.Zero();
+  position_ = 0;
   for (KeyValueCache& cache : caches_) cache.Clear();
 }
 
 void SequenceState::CopyFrom(const SequenceState& other) {
+  GHOST_CHECK(type_ == other.type_);
   memory_.CopyFrom(other.memory_);
+  position_ = other.position_;
   for (size_t q = 0; q < caches_.size(); ++q) caches_[q].CopyFrom(other.caches_[q]);
 }
 
@@ -38,13 +47,10 @@ int64_t SequenceState::bytes() const {
   return bytes;
 }
 
-SequenceSpan SequenceState::Span(int mixer, int64_t begin, int64_t length) {
-  const Offsets& at = offsets_[static_cast<size_t>(mixer)];
-  return {begin, length, memory_.data() + at.conv, memory_.data() + at.state};
-}
-
 std::vector<float> SequenceState::ExportSsmState(const MixerDims& dims, int mixer) const {
-  const float* from = memory_.data() + offsets_[static_cast<size_t>(mixer)].state;
+  std::vector<float> ours(static_cast<size_t>(dims.state_floats()));
+  WidenState(type_, state(mixer), dims.head_channels(), dims.head_dim, ours.data());
+  const float* from = ours.data();
   std::vector<float> out;
   out.reserve(static_cast<size_t>(dims.state_floats()));
   const int P = dims.head_dim;

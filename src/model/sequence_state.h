@@ -1,5 +1,6 @@
 // What one sequence carries from token to token: per mixer the convolution's last inputs and the SSM state,
-// and per part with attention the keys and values of all tokens.
+// and per part with attention the keys and values of all tokens. The SSM state may be stored in a small type;
+// everything else is float32.
 #pragma once
 
 #include <cstdint>
@@ -18,31 +19,38 @@ struct ModelConfig;
 // Not shared between threads.
 class SequenceState {
  public:
-  explicit SequenceState(const ModelConfig& config);
+  explicit SequenceState(const ModelConfig& config, StateType type = StateType::kF32);
 
-  // The state of a mixer, as the span of a batch in which this sequence owns rows [begin, begin + length).
-  SequenceSpan Span(int mixer, int64_t begin, int64_t length);
+  StateType type() const { return type_; }
+  // How many tokens it has seen. Random rounding depends on it, so whoever runs tokens counts them.
+  int64_t position() const { return position_; }
+  void Advance(int64_t tokens) { position_ += tokens; }
 
-  // The state of a mixer, for sequences that start from it.
+  // The state of a mixer, to be updated or for sequences that start from it.
+  float* conv(int mixer) { return memory_.data() + offsets_[static_cast<size_t>(mixer)].conv; }
   const float* conv(int mixer) const { return memory_.data() + offsets_[static_cast<size_t>(mixer)].conv; }
-  const float* state(int mixer) const { return memory_.data() + offsets_[static_cast<size_t>(mixer)].state; }
+  void* state(int mixer) { return memory_.data() + offsets_[static_cast<size_t>(mixer)].state; }
+  const void* state(int mixer) const { return memory_.data() + offsets_[static_cast<size_t>(mixer)].state; }
 
   // In the order of CacheWidths.
   KeyValueCache& cache(int i) { return caches_[static_cast<size_t>(i)]; }
   const KeyValueCache& cache(int i) const { return caches_[static_cast<size_t>(i)]; }
 
   void Reset();
-  void CopyFrom(const SequenceState& other);
+  void CopyFrom(const SequenceState& other);  // of the same model and type
 
-  // The SSM state of a mixer in the order other implementations use, (H, P, N_g); ours is (H, N_g, P).
+  // The SSM state of a mixer as float32, in the order other implementations use, (H, P, N_g); ours is
+  // (H, N_g, P).
   std::vector<float> ExportSsmState(const MixerDims& dims, int mixer) const;
 
   int64_t bytes() const;  // now; caches grow with the sequence
 
  private:
   struct Offsets {
-    int64_t conv, state;
+    int64_t conv, state;  // in floats
   };
+  StateType type_;
+  int64_t position_ = 0;
   std::vector<Offsets> offsets_;
   Buffer memory_;
   std::vector<KeyValueCache> caches_;

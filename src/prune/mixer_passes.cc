@@ -85,7 +85,7 @@ int64_t MixerInputBytes(const MixerDims& dims, int64_t rows) {
 }
 
 std::vector<SequenceSpan> MixerPasses::Sequences(const Mixer& m, int64_t rows, int64_t length) {
-  return MixerSpans(EqualSequences(rows, length), /*ordinal=*/0, m.dims, conv_);
+  return MixerSpans(EqualSequences(rows, length), /*ordinal=*/0, m.dims, StateFormat{}, conv_);
 }
 
 void MixerPasses::FrontHalf(const Mixer& m, ConstView normed, int64_t length, MixerInputs& out) {

@@ -13,9 +13,9 @@ int MixerDims::max_group_size() const {
   return largest;
 }
 
-int64_t MixerDims::state_floats() const {
+int64_t MixerDims::head_channels() const {
   const int K = num_heads / num_groups();
-  return int64_t{K} * head_dim * state_channels();
+  return int64_t{K} * state_channels();
 }
 
 std::vector<int> UniformGroups(int num_groups, int state_dim) {

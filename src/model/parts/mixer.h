@@ -76,7 +76,8 @@ struct MixerDims {
   int input_group_size() const { return input_begin[1]; }                 // N; mapped groups are equal
   int state_channels() const { return state_begin.back(); }               // sum N_g
   int conv_channels() const { return d_inner() + 2 * input_channels(); }  // R + 2GN
-  int64_t state_floats() const;                                           // H*P*N
+  int64_t head_channels() const;                                          // H*N, sum over heads of N_g
+  int64_t state_floats() const { return head_channels() * head_dim; }     // H*P*N
   int64_t conv_state_floats() const { return int64_t{conv_width - 1} * conv_channels(); }  // (W-1)(R+2GN)
 
   // The order of the rows of in_proj, z | x | B | C | dt, and of the convolution's channels, x | B | C.

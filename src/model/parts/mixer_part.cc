@@ -58,7 +58,7 @@ void MixerPart::Fill(ConstView normed, const Pass& pass, Workspace& workspace) c
   act.gated = pass.for_backward ? Grow(memory.gated, normed.rows, dims.d_inner()) : act.y;
   memory.gated_view = act.gated;
   auto& passing = (pass.scratch ? *pass.scratch : workspace).Get<PassingStates>();
-  std::vector<SequenceSpan> spans = MixerSpans(pass.sequences, ordinal_, dims, passing.conv);
+  std::vector<SequenceSpan> spans = MixerSpans(pass.sequences, ordinal_, dims, pass.states, passing.conv);
   if (pass.for_backward) GiveStates(dims, passing.states, spans);
   const InProjParts in = ViewInProj(act.zxbcdt, dims);
 
