@@ -12,6 +12,7 @@
 #include "commands/model_source.h"
 #include "commands/perplexity.h"
 #include "commands/recall.h"
+#include "commands/state_dtype.h"
 #include "model/cost.h"
 
 namespace ghost {
@@ -77,6 +78,7 @@ void WriteSamples(const std::string& task, const std::vector<OrderedJson>& sampl
 EvalResult Evaluate(const EvalOptions& options) {
   const Timer timer;
   const std::vector<std::string> names = TaskNames(options);
+  ParseStateType(options.state_dtype);  // before hours of loading and running
   // Opened first: a missing folder should not be noticed after hours.
   std::optional<AtomicFile> output, log;
   if (!options.output.empty()) output.emplace(options.output);
@@ -85,7 +87,7 @@ EvalResult Evaluate(const EvalOptions& options) {
   EvalResult r{.options = options};
   r.run = {.schema = "ghost.eval/1", .model = IdentifyModel(loaded.checkpoint)};
   r.dtype = NameOf(loaded.model.weights().embedding.dtype());
-  r.state_bytes_per_sequence = SsmStateBytes(loaded.model.config());
+  r.state_bytes_per_sequence = SsmStateBytes(loaded.model.config(), ParseStateType(options.state_dtype));
   r.pruning = LoadPruningRecord(loaded.checkpoint);
   std::optional<TaskRunner> runner;  // made when the first task asks for it
   for (const std::string& name : names) {

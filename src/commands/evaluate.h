@@ -22,6 +22,7 @@ struct EvalOptions {
   std::string join = "rows";
   int64_t stride = 512;
   std::string bos = "none";
+  std::string state_dtype = "f32";
   int prefix_token = -1;
   int batch = 0;
   bool no_sharing = false;
@@ -58,6 +59,7 @@ struct EvalOptions {
     visit(bos, OptionInfo{"bos", "start texts with BOS: none, auto (what the tokenizer says) or always"});
     visit(prefix_token,
           OptionInfo{"prefix-token", "id of the token for an empty context; -1 = BOS, else end-of-text"});
+    visit(state_dtype, kStateDTypeOption);
     visit(batch,
           OptionInfo{"batch", "most sequences of a pass; 0 = as many as have states of 512 MiB together"});
     visit(no_sharing, OptionInfo{"no-sharing", "run every request from its first token; for comparison"});

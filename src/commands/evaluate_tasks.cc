@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/timer.h"
 #include "commands/check_range.h"
+#include "commands/state_dtype.h"
 
 namespace ghost {
 namespace {
@@ -70,7 +71,8 @@ TaskRunner::TaskRunner(const EvalOptions& options, const LoadedModel& loaded)
       tokenizer_(LoadMatchingTokenizer(options, loaded)),
       runner_(loaded.model, {.share_prefixes = !options.no_sharing,
                              .batch = options.batch,
-                             .token_limit = tokenizer_.vocab_size()}),
+                             .token_limit = tokenizer_.vocab_size(),
+                             .state_type = ParseStateType(options.state_dtype)}),
       model_(runner_, tokenizer_,
              MakeRequestRules(tokenizer_, options.max_length > 0 ? options.max_length : kDefaultMaxLength,
                               BosRuleFromName(options.bos), options.prefix_token)) {}

@@ -49,6 +49,28 @@ TEST_F(EvaluateTest, PerplexityHasItsMetricsAndCounts) {
   EXPECT_EQ(json["perplexity_stderr"], *outcome.metrics[0].standard_error);
 }
 
+TEST_F(EvaluateTest, StatesMayBeStoredInASmallType) {
+  EvalOptions options = Options("wikitext,perplexity,recall");
+  options.limit = 2;
+  const EvalResult exact = Evaluate(options);
+  for (const char* type : {"f32", "bf16", "f16", "int8"}) {
+    options.state_dtype = type;
+    const EvalResult r = Evaluate(options);
+    const bool same = options.state_dtype == "f32";
+    for (size_t i = 0; i < r.results.size(); ++i) {
+      const double a = *MetricsOf(exact.results[i]).metrics[0].value;
+      const double b = *MetricsOf(r.results[i]).metrics[0].value;
+      if (same) {
+        EXPECT_EQ(a, b);
+      }
+      EXPECT_NEAR(a, b, 0.05 * std::fabs(a)) << type;
+    }
+    EXPECT_EQ(r.state_bytes_per_sequence == exact.state_bytes_per_sequence, same) << type;
+  }
+  options.state_dtype = "int4";
+  EXPECT_THROW(Evaluate(options), Error);
+}
+
 TEST_F(EvaluateTest, TasksOfTheHarnessShareOneModel) {
   const EvalResult r = Evaluate(Options("wikitext,perplexity"));
   ASSERT_THAT(r.results, SizeIs(2));

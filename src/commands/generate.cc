@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/interrupt.h"
 #include "commands/model_source.h"
+#include "commands/state_dtype.h"
 #include "model/runner.h"
 #include "model/sampler.h"
 
@@ -34,6 +35,7 @@ int32_t FirstToken(const Tokenizer& tokenizer) {
 GenerateResult Generate(const GenerateOptions& options, const std::function<void(const std::string&)>& emit) {
   const Timer timer;
   CheckOptions(options);
+  const StateType state_type = ParseStateType(options.state_dtype);
   const LoadedModel loaded = LoadModel(options.model);
   const ModelConfig& config = loaded.model.config();
   const Tokenizer tokenizer = LoadTokenizerFor(loaded.checkpoint, options.tokenizer);
@@ -41,8 +43,8 @@ GenerateResult Generate(const GenerateOptions& options, const std::function<void
   std::vector<int32_t> prompt = tokenizer.Encode(options.prompt, /*add_special=*/true);
   if (prompt.empty()) prompt.push_back(FirstToken(tokenizer));
 
-  Runner runner(loaded.model);
-  SequenceState state(config);
+  Runner runner(loaded.model, {.type = state_type});
+  SequenceState state(config, state_type);
   Sampler sampler({options.temperature, options.top_p, options.seed});
   StreamDecoder decoder(tokenizer);
   GenerateResult r{.options = options};

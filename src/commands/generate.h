@@ -21,6 +21,7 @@ struct GenerateOptions {
   double top_p = 1.0;
   uint64_t seed = 42;
   bool ignore_eos = false;
+  std::string state_dtype = "f32";
 
   template <class Visit>
   void ForEach(Visit&& visit) {
@@ -31,6 +32,7 @@ struct GenerateOptions {
     visit(top_p, OptionInfo{"top-p", "sample from the most likely tokens that make up this probability"});
     visit(seed, OptionInfo{"seed", "of the random choice"});
     visit(tokenizer, OptionInfo{"tokenizer", "tokenizer.json, when the checkpoint has none"});
+    visit(state_dtype, kStateDTypeOption);
     visit(ignore_eos, OptionInfo{"ignore-eos", "continue after the end-of-text token"});
     common.ForEach(visit);
   }

@@ -21,6 +21,10 @@ struct OptionInfo {
   bool required = false;
 };
 
+// --state-dtype, of verbs that run a model token by token; ParseStateType (state_dtype.h) reads it.
+inline constexpr OptionInfo kStateDTypeOption = {
+    "state-dtype", "how the SSM state of a sequence is stored: f32, bf16, f16 or int8"};
+
 // Flags every verb has.
 struct CommonOptions {
   bool json = false;

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/progress.h"
 #include "commands/calibration_source.h"
+#include "commands/state_dtype.h"
 #include "commands/token_input.h"
 #include "eval/task.h"
 #include "text/corpus/text_file.h"
@@ -25,6 +26,7 @@ PerplexityInput LoadPerplexityInput(const EvalOptions& options, const LoadedMode
   in.options.variant = PerplexityVariantFromName(options.variant);
   in.options.stride = options.stride;
   in.options.max_windows = options.limit;
+  in.options.state_type = ParseStateType(options.state_dtype);
   in.options.length =
       in.options.variant == PerplexityVariant::kLlamaCpp ? kDefaultLlamaCppLength : kDefaultLength;
   if (options.data.empty() == options.input.empty()) {

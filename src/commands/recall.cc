@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "base/progress.h"
 #include "base/threads.h"
+#include "commands/state_dtype.h"
 #include "text/corpus/recall.h"
 
 namespace ghost {
@@ -41,8 +42,9 @@ RecallOutcome EvaluateRecall(const EvalOptions& options, const LoadedModel& load
   RecallOutcome r{.seed = seed, .documents = documents};
   for (const RecallSample& sample : samples) r.tokens += static_cast<int64_t>(sample.ids.size());
   Progress progress("recall", "documents");
-  const RecallScores scores =
-      ScoreRecall(loaded.model, samples, [&](int64_t done, int64_t total) { progress.Update(done, total); });
+  const RecallScores scores = ScoreRecall(
+      loaded.model, samples, [&](int64_t done, int64_t total) { progress.Update(done, total); },
+      ParseStateType(options.state_dtype));
   r.result = SummarizeRecall(samples, scores);
   return r;
 }

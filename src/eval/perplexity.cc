@@ -91,7 +91,9 @@ PerplexityResult Perplexity(const Model& model, std::span<const int32_t> tokens,
   const auto per_pass = static_cast<size_t>(std::max<int64_t>(1, kPassRows / options.length));
   const int32_t bos = options.variant == PerplexityVariant::kLlamaCpp ? options.bos_id : -1;
 
-  RunnerModel runner(model, {.share_prefixes = false, .batch = static_cast<int>(per_pass)});
+  RunnerModel runner(
+      model,
+      {.share_prefixes = false, .batch = static_cast<int>(per_pass), .state_type = options.state_type});
   PerplexityResult result;
   std::vector<double> means;
   double nll_sum = 0.0;

@@ -29,6 +29,7 @@ struct PerplexityOptions {
   int64_t stride = 512;     // only for kStrided
   int32_t bos_id = -1;      // kLlamaCpp: replaces the first token of every window when not negative
   int64_t max_windows = 0;  // 0 = all
+  StateType state_type = StateType::kF32;  // rounded after every token
 };
 
 // Tokens [begin, end) of the stream; the predictions of tokens [first_target, end) count.

@@ -33,6 +33,23 @@ double Loss(const Model& model, std::vector<int32_t> tokens, int begin, int t, i
   return -LogProb(runner.PrefillLogits(context, state), tokens[static_cast<size_t>(t)]);
 }
 
+// A window is one pass, yet its state is rounded after every token, as in decoding.
+TEST(Perplexity, SmallStatesAreRoundedAfterEveryToken) {
+  const Model model = TinyModel();
+  const std::vector<int32_t> tokens = Tokens(21);
+  const double exact = Perplexity(model, tokens, {.length = 21}).nll;
+  for (const StateType type : {StateType::kBF16, StateType::kF16, StateType::kInt8}) {
+    Runner runner(model, {.type = type});
+    SequenceState state(model.config(), type);
+    double sum = 0.0;
+    for (size_t t = 0; t + 1 < tokens.size(); ++t)
+      sum -= LogProb(runner.PrefillLogits({&tokens[t], 1}, state), tokens[t + 1]);
+    const double nll = Perplexity(model, tokens, {.length = 21, .state_type = type}).nll;
+    EXPECT_NEAR(nll, sum / 20, 1e-5) << NameOf(type);
+    EXPECT_NE(nll, exact) << NameOf(type);
+  }
+}
+
 TEST(Perplexity, WindowsAreDisjointAndDropTheRemainder) {
   const Model model = TinyModel();
   const std::vector<int32_t> tokens = Tokens(23);

@@ -10,20 +10,17 @@
 namespace ghost {
 namespace {
 
-void ScorePass(Runner& runner, PredictionScorer& scorer, const Model& model,
-               std::span<const RecallSample> samples, std::span<std::vector<RecallScore>> scores,
-               std::vector<SequenceState>& states) {
+void ScorePass(Runner& runner, PredictionScorer& scorer, std::span<const RecallSample> samples,
+               std::span<std::vector<RecallScore>> scores) {
   std::vector<SequenceInput> inputs;
   std::vector<Prediction> predictions;
   std::vector<size_t> ends;
   int64_t first_row = 0;
-  while (states.size() < samples.size()) states.emplace_back(model.config());
   for (size_t s = 0; s < samples.size(); ++s) {
     const std::vector<Prediction> of_sample = AnswerTokens(samples[s], first_row);
     predictions.insert(predictions.end(), of_sample.begin(), of_sample.end());
     ends.push_back(predictions.size());
-    states[s].Reset();
-    inputs.push_back({TokensToRead(samples[s]), &states[s]});
+    inputs.push_back({TokensToRead(samples[s])});
     first_row += static_cast<int64_t>(inputs.back().tokens.size());
   }
   const std::vector<PredictionScore> predicted = scorer.Score(runner.Forward(inputs), predictions);
@@ -88,10 +85,9 @@ std::vector<RecallScore> JoinAnswers(const RecallSample& sample, std::span<const
 }
 
 RecallScores ScoreRecall(const Model& model, std::span<const RecallSample> samples,
-                         const std::function<void(int64_t, int64_t)>& progress) {
-  Runner runner(model);
+                         const std::function<void(int64_t, int64_t)>& progress, StateType type) {
+  Runner runner(model, {type, StateRounding::kAfterToken});
   PredictionScorer scorer(model);
-  std::vector<SequenceState> states;
   RecallScores scores(samples.size());
   for (size_t first = 0; first < samples.size();) {
     size_t count = 0;
@@ -99,8 +95,7 @@ RecallScores ScoreRecall(const Model& model, std::span<const RecallSample> sampl
       rows += static_cast<int64_t>(TokensToRead(samples[first + count]).size());
       if (count > 0 && rows > kPassRows) break;
     }
-    ScorePass(runner, scorer, model, samples.subspan(first, count), std::span(scores).subspan(first, count),
-              states);
+    ScorePass(runner, scorer, samples.subspan(first, count), std::span(scores).subspan(first, count));
     first += count;
     if (progress) progress(static_cast<int64_t>(first), static_cast<int64_t>(samples.size()));
   }

@@ -37,10 +37,10 @@ void FillStates(std::span<const Fill> fills) {
   });
 }
 
-int AutomaticBatch(const ModelConfig& config) {
+int AutomaticBatch(const ModelConfig& config, StateType type) {
   // Keys and values grow; sequences of a full pass are what to expect.
   const int64_t bytes =
-      std::max<int64_t>(1, SequenceState(config).bytes() + KeyValueBytes(config) * kPassRows);
+      std::max<int64_t>(1, SequenceState(config, type).bytes() + KeyValueBytes(config) * kPassRows);
   return static_cast<int>(std::clamp<int64_t>(kStateBytes / bytes, 2, kMaxBatch));
 }
 
@@ -49,12 +49,12 @@ int AutomaticBatch(const ModelConfig& config) {
 RunnerModel::RunnerModel(const Model& model, const RunnerModelOptions& options)
     : model_(model),
       options_(options),
-      batch_(options.batch > 0 ? options.batch : AutomaticBatch(model.config())),
-      runner_(model) {}
+      batch_(options.batch > 0 ? options.batch : AutomaticBatch(model.config(), options.state_type)),
+      runner_(model, {options.state_type, StateRounding::kAfterToken}) {}
 
 SequenceState* RunnerModel::TakeState() {
   if (free_states_.empty()) {
-    states_.push_back(std::make_unique<SequenceState>(model_.config()));
+    states_.push_back(std::make_unique<SequenceState>(model_.config(), options_.state_type));
     return states_.back().get();
   }
   SequenceState* state = free_states_.back();

@@ -18,6 +18,7 @@ struct RunnerModelOptions {
   bool share_prefixes = true;
   int batch = 0;             // most sequences of one pass; 0 = as many as have states of 512 MiB together
   int32_t token_limit = -1;  // ids from here on are never generated (padding rows); -1 = the vocabulary
+  StateType state_type = StateType::kF32;  // rounded after every token, as in decoding
 };
 
 // The model must outlive it. One thread uses it at a time; inside it uses all. Results are the same to the
