@@ -129,6 +129,14 @@ INSTANTIATE_TEST_SUITE_P(
         Refused{"bench_no_samples", {"bench", kBf16Case, "--calibration", "--samples", "0"}, 64, "sample"},
         Refused{"bench_bad_method", {"bench", kBf16Case, "--calibration", "--methods", "x"}, 64, "ghost"},
         Refused{"bench_bad_repeats", {"bench", kBf16Case, "--repeats", "0"}, 64, "repeats"},
+        Refused{"bench_bad_state_dtype", {"bench", kBf16Case, "--state-dtype", "f32,int4"}, 64, "int4"},
+        Refused{"bench_state_size_of_file", {"bench", kBf16Case, "--state-size", "64"}, 64, "--state-size"},
+        Refused{
+            "eval_bad_state_dtype", {"eval", kBf16Case, "--task", "recall", "--state-dtype", "q8"}, 64, "q8"},
+        Refused{"generate_bad_state_dtype",
+                {"generate", kBf16Case, "--prompt", "a", "--state-dtype", ""},
+                64,
+                "int8"},
         Refused{"random_bad_dtype",
                 {"random-model", "--shape", "mamba2-130m", "--dtype", "int4", "--output", "no/x"},
                 64,
@@ -301,6 +309,21 @@ TEST(Cli, RandomModelLoadsAndBenchComparesThree) {
     EXPECT_GT(bench["limits"][limit].get<double>(), 0.0) << limit;
   }
   for (const Json& row : bench["rows"]) EXPECT_GT(row["tokens_per_second"].get<double>(), 0.0);
+}
+
+TEST(Cli, BenchMeasuresEveryTypeOfState) {
+  const Json bench = RunJson({"bench", kBf16Case, "--state-dtype", "f32,bf16,int8", "--batch", "2",
+                              "--prefill", "8", "--decode", "2", "--repeats", "2", "--quiet"});
+  ASSERT_EQ(bench["rows"].size(), 6u);
+  ASSERT_EQ(bench["compared_with"].size(), 2u);
+  const auto bytes = [&](size_t row) {
+    return bench["rows"][row]["state_bytes_per_sequence"].get<int64_t>();
+  };
+  EXPECT_EQ(bench["rows"][5]["state_dtype"], "int8");
+  EXPECT_LT(bytes(4), bytes(3));
+  EXPECT_LT(bytes(5), bytes(4));
+  EXPECT_TRUE(bench["rows"][3]["share_of_gain"].is_null());
+  EXPECT_TRUE(bench["rows"][5]["share_of_gain"].is_number());
 }
 
 TEST(Cli, BenchMeasuresWhatPruningCosts) {

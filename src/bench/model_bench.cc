@@ -9,13 +9,15 @@ namespace ghost {
 namespace {
 
 // A model with its sequences, set up once and run many times.
-class Subject {
+class Runs {
  public:
-  Subject(const Model& model, const BenchCase& what) : model_(model), what_(what), runner_(model) {
+  Runs(const BenchSubject& subject, const BenchCase& what)
+      : subject_(subject), what_(what), runner_(*subject.model, {.type = subject.state_type}) {
+    const Model& model = *subject.model;
     Rng rng(42);
     const int64_t length = what.phase == Phase::kPrefill ? what.tokens : 1;
     for (int64_t b = 0; b < what.batch; ++b) {
-      states_.emplace_back(model.config());
+      states_.emplace_back(model.config(), subject.state_type);
       std::vector<int32_t> tokens;
       for (int64_t t = 0; t < length; ++t) {
         tokens.push_back(static_cast<int32_t>(rng.Bits() % static_cast<uint64_t>(model.config().vocab_size)));
@@ -38,8 +40,11 @@ class Subject {
   }
 
   PassCost Cost() const {
-    if (what_.phase == Phase::kPrefill) return CostOfPass(model_, what_.batch, what_.tokens, what_.batch);
-    PassCost cost = CostOfPass(model_, what_.batch, 1, what_.batch);
+    const Model& model = *subject_.model;
+    const StateType type = subject_.state_type;
+    if (what_.phase == Phase::kPrefill)
+      return CostOfPass(model, what_.batch, what_.tokens, what_.batch, type);
+    PassCost cost = CostOfPass(model, what_.batch, 1, what_.batch, type);
     const auto steps = static_cast<double>(what_.tokens);
     cost.matrix_flops *= steps;
     cost.scan_flops *= steps;
@@ -57,13 +62,18 @@ class Subject {
     runner_.Logits(last);
   }
 
-  const Model& model_;
+  BenchSubject subject_;
   BenchCase what_;
   Runner runner_;
   std::vector<SequenceState> states_;
   std::vector<std::vector<int32_t>> tokens_;
   std::vector<SequenceInput> inputs_;
 };
+
+// The shortest time for the products and the states, one after the other.
+double RooflineSeconds(const PassCost& cost, const MachineLimits& limits) {
+  return cost.matrix_flops / limits.fma_flops + cost.state_bytes / limits.update_bytes_per_s;
+}
 
 }  // namespace
 
@@ -80,38 +90,50 @@ LimitShares SharesOf(const BenchRow& row, const MachineLimits& limits) {
   const PassCost& cost = row.cost;
   return {cost.matrix_flops / seconds / limits.gemm_flops,
           (cost.weight_bytes + cost.state_bytes) / seconds / limits.read_bytes_per_s,
-          (cost.matrix_flops / limits.fma_flops + cost.state_bytes / limits.update_bytes_per_s) / seconds};
+          RooflineSeconds(cost, limits) / seconds};
 }
 
-std::vector<BenchRow> RunBench(const std::vector<const Model*>& models, const BenchCase& what, int repeats) {
-  std::vector<Subject> subjects;
-  subjects.reserve(models.size());
+std::optional<double> ShareOfGain(const BenchRow& base, const BenchRow& row, const MachineLimits& limits) {
+  const double allowed = RooflineSeconds(base.cost, limits) - RooflineSeconds(row.cost, limits);
+  if (row.what.phase != Phase::kDecode || allowed <= 0.0) return std::nullopt;
+  return (base.timings.Best() - row.timings.Best()) / allowed;
+}
+
+std::vector<BenchRow> RunBench(const std::vector<BenchSubject>& subjects, const BenchCase& what,
+                               int repeats) {
+  std::vector<Runs> runs;
+  runs.reserve(subjects.size());
   std::vector<BenchRow> rows;
-  for (const Model* model : models) {
-    subjects.emplace_back(*model, what);
-    rows.push_back({what, {}, subjects.back().Cost()});
-    subjects.back().Run();
+  for (const BenchSubject& subject : subjects) {
+    runs.emplace_back(subject, what);
+    rows.push_back({what, {}, runs.back().Cost()});
+    runs.back().Run();
   }
   for (int repeat = 0; repeat < repeats; ++repeat) {
-    for (size_t i = 0; i < subjects.size(); ++i) {
+    for (size_t i = 0; i < runs.size(); ++i) {
       ThrowIfInterrupted();
       const Timer timer;
-      subjects[i].Run();
+      runs[i].Run();
       rows[i].timings.seconds.push_back(timer.Seconds());
     }
   }
   return rows;
 }
 
-int64_t BenchBytes(const Model& model, const BenchCase& what) {
-  const ModelConfig& config = model.config();
+int64_t StateBytesPerSequence(const BenchSubject& subject) {
+  const ModelConfig& config = subject.model->config();
+  return SsmStateBytes(config, subject.state_type) + ConvStateBytes(config);
+}
+
+int64_t BenchBytes(const BenchSubject& subject, const BenchCase& what) {
+  const ModelConfig& config = subject.model->config();
   const int64_t rows = what.phase == Phase::kPrefill ? what.batch * what.tokens : what.batch;
   int64_t widest = 0;  // floats of one row in the layers' scratch
   for (const MixerDims& d : config.mixers) {
     widest = std::max<int64_t>(widest, d.in_proj_rows() + d.conv_channels() + d.d_inner() + d.num_heads);
   }
   const int64_t activations = 4 * (rows * (widest + 3 * config.d_model) + what.batch * config.vocab_size);
-  return what.batch * (SsmStateBytes(config) + ConvStateBytes(config)) + activations;
+  return what.batch * StateBytesPerSequence(subject) + activations;
 }
 
 }  // namespace ghost

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,12 @@ struct BenchCase {
   int64_t tokens;
 };
 
+// A model with the type its states are stored in.
+struct BenchSubject {
+  const Model* model = nullptr;
+  StateType state_type = StateType::kF32;
+};
+
 struct BenchRow {
   BenchCase what;
   Timings timings;  // seconds of the whole case
@@ -43,12 +50,19 @@ struct LimitShares {
 };
 LimitShares SharesOf(const BenchRow& row, const MachineLimits& limits);
 
-// One untimed run, then `repeats` timed ones; with several models they take turns inside every repeat, so
-// that a busy moment of the machine hits all of them. Returns one row per model. Token ids are random from a
-// fixed seed.
-std::vector<BenchRow> RunBench(const std::vector<const Model*>& models, const BenchCase& what, int repeats);
+// What `row` saves of the time of `base`, over what it would save at the machine's limits: 1 when every byte
+// and product less is paid back in full. Both are decoding; nothing if there is nothing to save.
+std::optional<double> ShareOfGain(const BenchRow& base, const BenchRow& row, const MachineLimits& limits);
+
+// One untimed run, then `repeats` timed ones; several subjects take turns inside every repeat, so that a busy
+// moment of the machine hits all of them. Returns one row per subject. Token ids are random from a fixed
+// seed.
+std::vector<BenchRow> RunBench(const std::vector<BenchSubject>& subjects, const BenchCase& what, int repeats);
+
+// What one sequence holds in memory: SSM and convolution state. Keys and values are not counted.
+int64_t StateBytesPerSequence(const BenchSubject& subject);
 
 // What a case holds in memory at once, weights not counted.
-int64_t BenchBytes(const Model& model, const BenchCase& what);
+int64_t BenchBytes(const BenchSubject& subject, const BenchCase& what);
 
 }  // namespace ghost

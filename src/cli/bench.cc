@@ -35,6 +35,13 @@ void PrintCalibration(const BenchResult& r) {
              r.options.repeats);
 }
 
+// Of a row against the first one: how much faster, and how much of what the machine's limits would allow.
+std::string GainText(const MeasuredCase& measured, double first_speed) {
+  std::string text = fmt::format("; {:.2f}x", measured.row.tokens_per_second() / first_speed);
+  if (measured.share_of_gain) text += fmt::format(", {:.0f} % of the gain", 100.0 * *measured.share_of_gain);
+  return text;
+}
+
 void PrintRows(const std::vector<MeasuredCase>& rows) {
   double first_speed = 0.0;
   for (const MeasuredCase& measured : rows) {
@@ -43,31 +50,37 @@ void PrintRows(const std::vector<MeasuredCase>& rows) {
     const bool first = measured.model == 0;
     if (first) first_speed = speed;
     const double spread = row.timings.Deviation() / row.timings.Mean();
-    fmt::print("{:<8} {:>5} {:>7}  {:>10.1f} {:>8.1f}%  {:>9.1f} {:>7.1f}  {}{}\n",
-               first ? NameOf(row.what.phase) : "", row.what.batch, row.what.tokens, speed, 100.0 * spread,
-               row.gflops(), row.gbytes(), ShareText(measured),
-               first ? "" : fmt::format("; {:.2f}x", speed / first_speed));
+    const auto state = static_cast<double>(measured.state_bytes);
+    fmt::print("{:>2} {:<8} {:>5} {:>7}  {:>10.1f} {:>6.1f}%  {:>9.1f} {:>7.1f}  {:>9} {:>7.0f}  {}{}\n",
+               measured.model, first ? NameOf(row.what.phase) : "", row.what.batch, row.what.tokens, speed,
+               100.0 * spread, row.gflops(), row.gbytes(), Bytes(state), 1e9 / state, ShareText(measured),
+               first ? "" : GainText(measured, first_speed));
   }
 }
 
 void PrintBench(const BenchResult& r) {
   if (!r.speed) return PrintCalibration(r);
   const MachineLimits& limits = r.speed->limits;
-  fmt::print("model      {}\n", r.run.model->path);
-  for (const ModelIdentity& other : r.compared_with) fmt::print("against    {}\n", other.path);
+  fmt::print("model 0    {}\n", r.run.model->path);
+  for (size_t i = 0; i < r.compared_with.size(); ++i)
+    fmt::print("against {:<2} {}\n", i + 1, r.compared_with[i].path);
   fmt::print(
       "machine    {}, {} threads: FMA {:.0f} GFLOP/s, GEMM {:.0f} GFLOP/s, read {:.1f} GB/s, in-place {:.1f} "
       "GB/s\n\n",
       r.speed->cpu, r.run.threads, limits.fma_flops / 1e9, limits.gemm_flops / 1e9,
       limits.read_bytes_per_s / 1e9, limits.update_bytes_per_s / 1e9);
-  fmt::print("{:<8} {:>5} {:>7}  {:>10} {:>9}  {:>9} {:>7}  {}\n", "phase", "batch", "tokens", "tokens/s",
-             "+-", "GFLOP/s", "GB/s", r.compared_with.empty() ? "share of limit" : "share of limit; against");
+  fmt::print("{:>2} {:<8} {:>5} {:>7}  {:>10} {:>7}  {:>9} {:>7}  {:>9} {:>7}  {}\n", "", "phase", "batch",
+             "tokens", "tokens/s", "+-", "GFLOP/s", "GB/s", "state/seq", "seq/GB",
+             r.compared_with.empty() ? "share of limit" : "share of limit; against model 0");
   PrintRows(r.speed->rows);
   for (const SkippedCase& skip : r.speed->skipped) {
-    fmt::print("{:<8} {:>5}  skipped: {}\n", NameOf(skip.phase), skip.batch, skip.reason);
+    fmt::print("{:>2} {:<8} {:>5}  skipped: {}\n", "", NameOf(skip.phase), skip.batch, skip.reason);
   }
-  fmt::print("\ntokens/s of all sequences together, best of {} repeats; +- is the spread over repeats\n",
-             r.options.repeats);
+  fmt::print(
+      "\ntokens/s of all sequences together, best of {} repeats; +- is the spread over repeats; state/seq: "
+      "SSM "
+      "and convolution state of a sequence\n",
+      r.options.repeats);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
 #include <fstream>
 #include <memory>
@@ -15,16 +16,27 @@
 #include "checkpoint/family.h"
 #include "checkpoint/random_model.h"
 #include "commands/model_source.h"
+#include "commands/number_list.h"
+#include "commands/state_dtype.h"
 #include "commands/weight_type.h"
 
 namespace ghost {
 namespace {
 
-// A model under test and how to name it in the document.
+// A model under test with a type of states, and how to name it in the document.
 struct Contender {
-  Model model;
+  std::shared_ptr<const Model> model;  // the same for all types
   ModelIdentity identity;
+  StateType state_type = StateType::kF32;
+  BenchSubject subject() const { return {model.get(), state_type}; }
 };
+
+std::vector<std::string> SplitList(const std::string& list) {
+  std::vector<std::string> items;
+  std::istringstream in(list);
+  for (std::string item; std::getline(in, item, ',');) items.push_back(item);
+  return items;
+}
 
 Contender LoadContender(const std::string& path, const std::string& norm_groups) {
   ModelOptions options;
@@ -32,7 +44,7 @@ Contender LoadContender(const std::string& path, const std::string& norm_groups)
   options.norm_groups = norm_groups;
   LoadedModel loaded = LoadModel(options);
   ModelIdentity identity = IdentifyModel(loaded.checkpoint);
-  return {std::move(loaded.model), std::move(identity)};
+  return {std::make_shared<Model>(std::move(loaded.model)), std::move(identity)};
 }
 
 DType ParseWeightType(const std::string& name) {
@@ -41,21 +53,63 @@ DType ParseWeightType(const std::string& name) {
               {.expected = std::string(kWeightTypeOptions), .actual = name});
 }
 
-std::vector<Contender> LoadContenders(const BenchOptions& options) {
+Contender MakeContender(const std::string& shape, const std::string& dtype, std::optional<int> state_size) {
+  ModelConfig config = ReleasedConfig(shape);
+  std::string name = "random weights, " + shape + ", " + dtype;
+  if (state_size) {
+    for (MixerDims& d : config.mixers) d.SetGroups(UniformGroups(d.num_groups(), *state_size));
+    name += ", N " + std::to_string(*state_size);
+  }
+  return {std::make_shared<Model>(MakeRandomModel(config, ParseWeightType(dtype), /*seed=*/42)),
+          {.path = name, .family = std::string(config.family)}};
+}
+
+std::vector<std::optional<int>> ParseStateSizes(const BenchOptions& options) {
+  const std::optional<std::vector<int>> sizes = ParseNumbers<int>(options.state_size);
+  const bool good = sizes && std::ranges::all_of(*sizes, [](int n) { return n >= 1 && n <= 4096; });
+  if (!good || (options.shape.empty() && !sizes->empty())) {
+    throw Error(
+        ErrorKind::kUsage, "bad value of --state-size",
+        {.expected = "with --shape, sizes from 1 to 4096, e.g. 128,64", .actual = options.state_size});
+  }
+  if (sizes->empty()) return {std::nullopt};
+  return {sizes->begin(), sizes->end()};
+}
+
+std::vector<Contender> LoadModels(const BenchOptions& options) {
   if (options.model.empty() == options.shape.empty()) {
     throw Error(ErrorKind::kUsage, "give either a MODEL or --shape NAME");
   }
   std::vector<Contender> contenders;
-  if (!options.shape.empty()) {
-    const ModelConfig config = ReleasedConfig(options.shape);
-    contenders.push_back({MakeRandomModel(config, ParseWeightType(options.dtype), /*seed=*/42),
-                          {.path = "random weights, " + options.shape + ", " + options.dtype,
-                           .family = std::string(config.family)}});
-  } else {
+  const std::vector<std::optional<int>> sizes = ParseStateSizes(options);
+  if (options.shape.empty()) {
     contenders.push_back(LoadContender(options.model, options.norm_groups));
+  } else {
+    for (const std::string& dtype : SplitList(options.dtype)) ParseWeightType(dtype);
+    for (const std::string& dtype : SplitList(options.dtype)) {
+      for (const std::optional<int>& size : sizes)
+        contenders.push_back(MakeContender(options.shape, dtype, size));
+    }
   }
   for (const std::string& path : options.compare) {
     contenders.push_back(LoadContender(path, options.norm_groups));
+  }
+  return contenders;
+}
+
+// Every model with every type of states.
+std::vector<Contender> LoadContenders(const BenchOptions& options) {
+  std::vector<StateType> types;
+  for (const std::string& name : SplitList(options.state_dtype)) types.push_back(ParseStateType(name));
+  if (types.empty()) ParseStateType("");
+  std::vector<Contender> contenders;
+  for (const Contender& model : LoadModels(options)) {
+    for (const StateType type : types) {
+      contenders.push_back(model);
+      contenders.back().state_type = type;
+      if (type != StateType::kF32)
+        contenders.back().identity.path += ", " + std::string(NameOf(type)) + " state";
+    }
   }
   return contenders;
 }
@@ -105,19 +159,22 @@ int64_t PhysicalBytes() { return int64_t{::sysconf(_SC_PHYS_PAGES)} * ::sysconf(
 SpeedResult RunCases(const BenchOptions& options, const std::vector<BenchCase>& cases,
                      const std::vector<Contender>& contenders) {
   SpeedResult result{.cpu = CpuName(), .limits = MeasureMachineLimits()};
-  std::vector<const Model*> models;
-  for (const Contender& contender : contenders) models.push_back(&contender.model);
+  std::vector<BenchSubject> subjects;
+  for (const Contender& contender : contenders) subjects.push_back(contender.subject());
   Progress progress("bench", "cases");
   for (size_t i = 0; i < cases.size(); ++i) {
     int64_t needed = 0;
-    for (const Model* model : models) needed += BenchBytes(*model, cases[i]);
+    for (const BenchSubject& subject : subjects) needed += BenchBytes(subject, cases[i]);
     if (needed > PhysicalBytes() / 10 * 6) {
       result.skipped.push_back(
           {cases[i].phase, cases[i].batch, "needs " + std::to_string(needed / 1'000'000) + " MB"});
     } else {
-      const std::vector<BenchRow> rows = RunBench(models, cases[i], options.repeats);
-      for (size_t m = 0; m < rows.size(); ++m)
-        result.rows.push_back({m, rows[m], SharesOf(rows[m], result.limits)});
+      const std::vector<BenchRow> rows = RunBench(subjects, cases[i], options.repeats);
+      for (size_t m = 0; m < rows.size(); ++m) {
+        result.rows.push_back({m, subjects[m].state_type, StateBytesPerSequence(subjects[m]), rows[m],
+                               SharesOf(rows[m], result.limits),
+                               ShareOfGain(rows[0], rows[m], result.limits)});
+      }
     }
     progress.Update(static_cast<int64_t>(i) + 1, static_cast<int64_t>(cases.size()));
   }
@@ -139,6 +196,8 @@ OrderedJson ToJson(const MeasuredCase& measured) {
           {"model", measured.model},
           {"batch", row.what.batch},
           {"tokens", row.what.tokens},
+          {"state_dtype", NameOf(measured.state_type)},
+          {"state_bytes_per_sequence", measured.state_bytes},
           {"tokens_per_second", row.tokens_per_second()},
           {"tokens_per_second_mean", tokens / row.timings.Mean()},
           {"seconds", row.timings.seconds},
@@ -151,7 +210,8 @@ OrderedJson ToJson(const MeasuredCase& measured) {
           {"gbytes_per_second", row.gbytes()},
           {"share_of_gemm", measured.shares.of_gemm},
           {"share_of_read_bandwidth", measured.shares.of_read},
-          {"share_of_roofline", measured.shares.of_roofline}};
+          {"share_of_roofline", measured.shares.of_roofline},
+          {"share_of_gain", OrNull(measured.share_of_gain)}};
 }
 
 OrderedJson ToJson(const CalibrationCost& row) {
@@ -174,7 +234,7 @@ BenchResult Bench(const BenchOptions& options) {
   for (size_t m = 1; m < contenders.size(); ++m) r.compared_with.push_back(contenders[m].identity);
   if (options.calibration) {
     r.anonymous_bytes_before = AnonymousRssBytes();
-    r.calibration = BenchCalibration(contenders.front().model,
+    r.calibration = BenchCalibration(*contenders.front().model,
                                      {options.methods, options.samples, options.length, options.repeats});
   } else {
     r.speed = RunCases(options, cases, contenders);

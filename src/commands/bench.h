@@ -20,6 +20,8 @@ struct BenchOptions {
   std::string norm_groups = "auto";
   std::string shape;
   std::string dtype = "f32";
+  std::string state_size;
+  std::string state_dtype = "f32";
   std::vector<std::string> compare;
   std::string batch = "1,4,16,64";
   int64_t prefill = 512;
@@ -42,9 +44,16 @@ struct BenchOptions {
           OptionInfo{"shape",
                      "random weights of a released model: mamba2-130m, nemotron-h-8b, ...; an unknown one "
                      "lists all"});
-    visit(dtype,
-          OptionInfo{"dtype",
-                     "of the random weights: f32, f16, bf16, q8_0, q4_0, q5_0, q4_k, q5_k, q6_k or iq4_nl"});
+    visit(dtype, OptionInfo{"dtype",
+                            "of the random weights: f32, f16, bf16, q8_0, q4_0, q5_0, q4_k, q5_k, q6_k or "
+                            "iq4_nl; a list measures each"});
+    visit(state_size,
+          OptionInfo{"state-size",
+                     "N of the random weights instead of the released one; a list measures each"});
+    visit(state_dtype,
+          OptionInfo{
+              "state-dtype",
+              "how SSM states are stored: f32, bf16, f16 or int8; a list measures each, of every model"});
     visit(compare, OptionInfo{"compare", "other models, measured in turn with the first"});
     visit(batch, OptionInfo{"batch", "numbers of sequences to decode at once"});
     visit(prefill, OptionInfo{"prefill", "prompt length; 0 = no prefill"});
@@ -65,8 +74,11 @@ struct BenchOptions {
 // A case measured on one of the models.
 struct MeasuredCase {
   size_t model = 0;  // 0: the first, else a place in `compared_with` plus one
+  StateType state_type = StateType::kF32;
+  int64_t state_bytes = 0;  // of one sequence
   BenchRow row;
   LimitShares shares;
+  std::optional<double> share_of_gain;  // against the first, in decoding
 };
 
 // A case that does not fit into memory.
