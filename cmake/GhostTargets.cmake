@@ -20,7 +20,7 @@ endif()
 # Folders that arrange work, read options and write text: the optimiser would spend more on them than on the kernels, so it
 # gets less to do there. The result of a computation does not depend on the level. Their files with loops that take time
 # are listed as HOT_SOURCES and keep the level of the build type.
-set(GHOST_COLD_FOLDERS checkpoint cli commands eval io paper prune report train)
+set(GHOST_COLD_FOLDERS checkpoint cli commands eval io paper prune report serve train)
 
 # Compiles a target's sources together in a few large files (docs/decisions.md, "Build time"): most of the time of a
 # small file goes into the templates of its headers, which one large file needs once. CMake itself leaves out files with

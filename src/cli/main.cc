@@ -27,6 +27,7 @@ int Run(int argc, char** argv) {
   app.require_subcommand(1);
   AddInspect(app);
   AddGenerate(app);
+  AddServe(app);
   AddTokenize(app);
   AddForward(app);
   AddScore(app);

@@ -19,6 +19,7 @@ void AddRandomModel(CLI::App& app);
 void AddReport(CLI::App& app);
 void AddReproduce(CLI::App& app);
 void AddScore(CLI::App& app);
+void AddServe(CLI::App& app);
 void AddSensitivity(CLI::App& app);
 void AddTrain(CLI::App& app);
 void AddTrainTokenizer(CLI::App& app);

@@ -1,7 +1,7 @@
 #include "eval/language_model.h"
 
 #include "base/progress.h"
-#include "eval/stop_strings.h"
+#include "text/stop_strings.h"
 
 namespace ghost {
 

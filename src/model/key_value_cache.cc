@@ -8,8 +8,6 @@
 namespace ghost {
 namespace {
 
-constexpr int64_t kFirstTokens = 64;
-
 void AppendRows(ConstView rows, float* to) {
   for (int64_t t = 0; t < rows.rows; ++t) std::copy_n(rows.Row(t), rows.cols, to + t * rows.cols);
 }
@@ -18,12 +16,18 @@ void AppendRows(ConstView rows, float* to) {
 
 void KeyValueCache::Reserve(int64_t tokens) {
   if (keys_.size() >= tokens * width_) return;
-  const int64_t room = std::max({tokens, 2 * tokens_, kFirstTokens});
+  const int64_t room = std::max({tokens, 2 * tokens_, kFewestTokens});
   for (Buffer* buffer : {&keys_, &values_}) {
     Buffer larger(room * width_);
     std::copy_n(buffer->data(), tokens_ * width_, larger.data());
     *buffer = std::move(larger);
   }
+}
+
+void KeyValueCache::Release() {
+  tokens_ = 0;
+  keys_ = Buffer();
+  values_ = Buffer();
 }
 
 void KeyValueCache::Append(ConstView keys, ConstView values) {

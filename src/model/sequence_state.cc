@@ -34,6 +34,14 @@ void SequenceState::Reset() {
   for (KeyValueCache& cache : caches_) cache.Clear();
 }
 
+void SequenceState::ReserveTokens(int64_t tokens) {
+  for (KeyValueCache& cache : caches_) cache.Reserve(tokens);
+}
+
+void SequenceState::ReleaseCaches() {
+  for (KeyValueCache& cache : caches_) cache.Release();
+}
+
 void SequenceState::CopyFrom(const SequenceState& other) {
   GHOST_CHECK(type_ == other.type_);
   memory_.CopyFrom(other.memory_);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "kernels/scan/sequence_span.h"
@@ -36,8 +37,18 @@ class SequenceState {
   KeyValueCache& cache(int i) { return caches_[static_cast<size_t>(i)]; }
   const KeyValueCache& cache(int i) const { return caches_[static_cast<size_t>(i)]; }
 
+  int num_caches() const { return static_cast<int>(caches_.size()); }
+
+  // The convolution inputs and SSM states of all mixers, to be written and read as they are. Padding between
+  // mixers is included, and zero.
+  std::span<float> mixers() { return memory_.span(); }
+  std::span<const float> mixers() const { return memory_.span(); }
+
   void Reset();
   void CopyFrom(const SequenceState& other);  // of the same model and type
+  // Makes room for the keys and values of so many tokens, so that bytes() stays the same until then.
+  void ReserveTokens(int64_t tokens);
+  void ReleaseCaches();  // forgets keys and values and gives their memory back
 
   // The SSM state of a mixer as float32, in the order other implementations use, (H, P, N_g); ours is
   // (H, N_g, P).

@@ -1,4 +1,4 @@
-#include "eval/stop_strings.h"
+#include "text/stop_strings.h"
 
 #include <gtest/gtest.h>
 
@@ -38,6 +38,34 @@ TEST(StopStrings, CharactersOfSeveralTokens) {
   EXPECT_EQ(Watch("é→\nif", {"\nif"}).first, "é→");
   EXPECT_EQ(Watch("a→b", {"→"}).first, "a");
   EXPECT_EQ(Watch(std::string("a\xE2\x86"), {"→"}).first, "a\uFFFD");  // cut off: shown as Decode shows it
+}
+
+TEST(StopStrings, StreamsWhatNoLaterTokenCanTakeBack) {
+  StopWatcher watcher(Bytes(), {"\nend", "\n\n"});
+  std::string shown;
+  for (const char c : std::string("a\nen\nb\u00e9\nend and more")) {
+    const bool more = watcher.Push(static_cast<unsigned char>(c));
+    const std::string piece = watcher.Take();
+    EXPECT_EQ(piece.find("\nend"), std::string::npos);
+    shown += piece;
+    if (!more) break;
+  }
+  EXPECT_TRUE(watcher.stopped());
+  EXPECT_EQ(shown, "a\nen\nb\u00e9");
+  EXPECT_EQ(watcher.Finish(), shown);
+  EXPECT_EQ(watcher.Take(), "");
+}
+
+TEST(StopStrings, WhatWasHeldBackComesAtTheEnd) {
+  StopWatcher watcher(Bytes(), {"stop"});
+  std::string shown;
+  for (const char c : std::string("do not sto")) {
+    EXPECT_TRUE(watcher.Push(static_cast<unsigned char>(c)));
+    shown += watcher.Take();
+  }
+  EXPECT_EQ(shown, "do not ");
+  watcher.Finish();
+  EXPECT_EQ(watcher.Take(), "sto");
 }
 
 TEST(StopStrings, ATokenMayHoldMoreThanTheStop) {

@@ -1,4 +1,4 @@
-#include "eval/stop_strings.h"
+#include "text/stop_strings.h"
 
 #include <algorithm>
 
@@ -20,7 +20,27 @@ std::string StopWatcher::Finish() {
     text_ += rest;
     Search(rest.size());
   }
+  finished_ = true;
   return text_;
+}
+
+std::string StopWatcher::Take() {
+  const size_t end = stopped_ || finished_ ? text_.size() : text_.size() - Uncertain();
+  const size_t begin = std::min(taken_, end);
+  taken_ = std::max(taken_, end);
+  return text_.substr(begin, end - begin);
+}
+
+size_t StopWatcher::Uncertain() const {
+  size_t longest = 0;
+  for (const std::string& stop : stops_) {
+    for (size_t size = std::min(stop.empty() ? 0 : stop.size() - 1, text_.size()); size > longest; --size) {
+      if (text_.ends_with(std::string_view(stop).substr(0, size))) longest = size;
+    }
+  }
+  // Stop strings are UTF-8, but a cut one may end inside a character; what is shown never does.
+  while (longest > 0 && longest < text_.size() && (text_[text_.size() - longest] & 0xC0) == 0x80) ++longest;
+  return longest;
 }
 
 bool StopWatcher::Search(size_t added) {
