@@ -16,42 +16,13 @@
 
 #include "kernels/matmul/matmul.h"
 #include "kernels/matmul/sum_tile-inl.h"
+#include "kernels/simd/unroll-inl.h"
 #include "kernels/simd/widen-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace ghost {
 namespace HWY_NAMESPACE {
 namespace {
-
-// kCount vectors in registers. Nested members instead of an array, because compilers tend to keep arrays in
-// memory.
-template <class D, int kCount>
-struct VectorPack {
-  HWY_INLINE explicit VectorPack(D d) : vector(hwy::HWY_NAMESPACE::Zero(d)), rest(d) {}
-  template <int kIndex>
-  HWY_INLINE hwy::HWY_NAMESPACE::Vec<D>& At() {
-    if constexpr (kIndex == 0) {
-      return vector;
-    } else {
-      return rest.template At<kIndex - 1>();
-    }
-  }
-  hwy::HWY_NAMESPACE::Vec<D> vector;
-  VectorPack<D, kCount - 1> rest;
-};
-template <class D>
-struct VectorPack<D, 0> {
-  HWY_INLINE explicit VectorPack(D) {}
-};
-
-// body(0), ..., body(kCount - 1), each with a compile-time constant.
-template <int kCount, class Body>
-HWY_INLINE void Unroll(const Body& body) {
-  if constexpr (kCount > 0) {
-    Unroll<kCount - 1>(body);
-    body(std::integral_constant<int, kCount - 1>());
-  }
-}
 
 HWY_INLINE void StoreDot(float sum, View y, const MatMulOptions& options, int64_t t, int64_t o) {
   float* out = y.Row(t) + o;

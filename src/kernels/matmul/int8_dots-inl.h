@@ -15,6 +15,8 @@
 #include "kernels/matmul/dot_blocks-inl.h"
 #include "kernels/matmul/int8_activations-inl.h"
 #include "kernels/matmul/unpack-inl.h"
+#include "kernels/simd/prefetch.h"
+#include "kernels/simd/unroll-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace ghost {
@@ -50,87 +52,76 @@ HWY_INLINE hn::Vec<DotI> AddBytes(DotBytes w, const Activation* x, hn::Vec<DotI>
 #endif
 }
 
-// total[r] += the stored block at w, which starts with block b of x, times kRows rows of x; the last one is
-// repeated if there are fewer.
-template <DType kType, int kRows>
-HWY_INLINE void DotStoredBlock(const PackedPanel& p, const std::byte* w, int64_t b,
-                               DotFloats (&total)[kRows][kDotVectors]) {
+// Adds the stored block at w, which starts with block b of x, times kRows rows of x to `total`, kDotVectors
+// vectors for each row; the last row is repeated if there are fewer.
+template <DType kType, int kRows, class Totals>
+HWY_INLINE void DotStoredBlock(const PackedPanel& p, const std::byte* w, int64_t b, Totals& total) {
   using Block = UnpackedBlock<kType>;
   const DotF d;
   const DotI di;
   const DotBlock<kType> block(w);
   if constexpr (Block::kMinima) {
-    for (int r = 0; r < kRows; ++r) {
-      const float* sums_of_x = p.offsets + std::min<int64_t>(r, p.rows - 1) * p.blocks + b;
-      for (int64_t v = 0; v < kDotVectors; ++v) {
-        total[r][v] = hn::NegMulAdd(block.Minima(v), hn::LoadU(d, sums_of_x + v * kDotLanes), total[r][v]);
-      }
-    }
+    Unroll<kRows * kDotVectors>([&](auto index) HWY_ATTR {
+      constexpr int64_t r = index() / kDotVectors, v = index() % kDotVectors;
+      const float* sums_of_x = p.offsets + std::min(r, p.rows - 1) * p.blocks + b;
+      DotFloats& sum = total.template At<index()>();
+      sum = hn::NegMulAdd(block.Minima(v), hn::LoadU(d, sums_of_x + v * kDotLanes), sum);
+    });
   }
   for (int64_t i = 0; i < Block::kValues / kBlock; ++i) {
-    for (int64_t v = 0; v < kDotVectors; ++v) {
-      const DotBytes bytes = block.Bytes(i, v);
-      const DotFloats scale = block.Scale(i, v);
-      for (int r = 0; r < kRows; ++r) {
-        const int64_t at = std::min<int64_t>(r, p.rows - 1) * p.blocks + b + i;
+    Unroll<kDotVectors>([&](auto v) HWY_ATTR {
+      const DotBytes bytes = block.Bytes(i, v());
+      const DotFloats scale = block.Scale(i, v());
+      Unroll<kRows>([&](auto r) HWY_ATTR {
+        const int64_t at = std::min<int64_t>(r(), p.rows - 1) * p.blocks + b + i;
         hn::Vec<DotI> sum = hn::Zero(di);
         if constexpr (!Block::kMinima) {
-          sum = hn::LoadU(di, reinterpret_cast<const int32_t*>(p.offsets + at * 8 + v * kDotLanes));
+          sum = hn::LoadU(di, reinterpret_cast<const int32_t*>(p.offsets + at * 8 + v() * kDotLanes));
         }
-        sum = AddBytes(bytes, p.values + at * kBlock + v * kDotBytes, sum);
+        sum = AddBytes(bytes, p.values + at * kBlock + v() * kDotBytes, sum);
         const DotFloats factor = hn::Mul(scale, hn::Set(d, p.scales[at]));
-        total[r][v] = hn::MulAdd(hn::ConvertTo(d, sum), factor, total[r][v]);
-      }
-    }
+        DotFloats& all = total.template At<r() * kDotVectors + v()>();
+        all = hn::MulAdd(hn::ConvertTo(d, sum), factor, all);
+      });
+    });
   }
 }
 
-// In the order that eight lanes have, however many vectors they take.
-template <int64_t kCount>
-HWY_INLINE float SumOfDot(const DotFloats (&total)[kCount]) {
+// The sum of eight lanes, in one order whether they are one vector, given twice, or two.
+template <int64_t kVectors, class V>
+HWY_INLINE float SumOfDot(V first, V last) {
   const hn::FixedTag<float, 4> d4;
-  if constexpr (kCount == 1) {
-    return hn::GetLane(hn::SumOfLanes(d4, hn::Add(hn::LowerHalf(total[0]), hn::UpperHalf(d4, total[0]))));
+  if constexpr (kVectors == 1) {
+    return hn::GetLane(hn::SumOfLanes(d4, hn::Add(hn::LowerHalf(first), hn::UpperHalf(d4, first))));
   } else {
-    return hn::GetLane(hn::SumOfLanes(d4, hn::Add(total[0], total[kCount - 1])));
+    return hn::GetLane(hn::SumOfLanes(d4, hn::Add(first, last)));
   }
 }
 
-// sums[r][i], rows kGroupWeights apart: kRows rows of x times kWeights rows of weights, the last one repeated
-// if there are fewer than that.
-template <DType kType, int kRows, int kWeights>
-HWY_INLINE void DotRow(const PackedPanel& p, const std::byte* const (&w)[kWeights], float* sums) {
-  using Block = UnpackedBlock<kType>;
-  DotFloats total[kWeights][kRows][kDotVectors];
-  for (auto& weight : total) {
-    for (auto& row : weight) {
-      for (DotFloats& sum : row) sum = hn::Zero(DotF());
-    }
-  }
-  int64_t at = 0;  // bytes
-  for (int64_t b = 0; b < p.blocks; b += Block::kValues / kBlock, at += Block::kBytes) {
-    for (int i = 0; i < kWeights; ++i) DotStoredBlock<kType, kRows>(p, w[i] + at, b, total[i]);
-  }
-  for (int i = 0; i < kWeights; ++i) {
-    for (int r = 0; r < kRows; ++r) sums[r * kGroupWeights + i] = SumOfDot(total[i][r]);
-  }
-}
+// How far ahead weights are fetched. A prefetch behind the last row is harmless.
+constexpr int64_t kBytesAhead = 1024;
 
-// Rows of weights that are read side by side, so that they share what is loaded of a single row of x and
-// their sums do not wait for each other. Blocks of 256 are long enough by themselves.
+// sums[r], kGroupWeights apart: kRows rows of x times one row of weights. Rows are read one after the other:
+// short runs of several rows side by side are too much for the hardware's prefetcher.
 template <DType kType, int kRows>
-constexpr int kWeightsAtOnce = kRows == 1 && UnpackedBlock<kType>::kValues == kBlock ? 4 : 1;
+HWY_INLINE void DotRow(const PackedPanel& p, const std::byte* w, float* sums) {
+  using Block = UnpackedBlock<kType>;
+  constexpr int kVectors = static_cast<int>(kDotVectors);
+  VectorPack<DotF, kRows * kVectors> total{DotF()};
+  for (int64_t b = 0; b < p.blocks; b += Block::kValues / kBlock, w += Block::kBytes) {
+    PrefetchBytes(w + kBytesAhead, Block::kBytes);
+    DotStoredBlock<kType, kRows>(p, w, b, total);
+  }
+  Unroll<kRows>([&](auto r) HWY_ATTR {
+    sums[r() * kGroupWeights] = SumOfDot<kDotVectors>(total.template At<r() * kVectors>(),
+                                                      total.template At<(r() + 1) * kVectors - 1>());
+  });
+}
 
 // `count` rows of weights from `begin` on, at most kGroupWeights.
 template <DType kType, int kRows>
 HWY_NOINLINE void DotRows(const PackedPanel& p, WeightView w, int64_t begin, int64_t count, float* sums) {
-  constexpr int kAtOnce = kWeightsAtOnce<kType, kRows>;
-  static_assert(kGroupWeights % kAtOnce == 0);
-  for (int64_t first = 0; first < count; first += kAtOnce) {
-    const std::byte* rows[kAtOnce];
-    for (int i = 0; i < kAtOnce; ++i) rows[i] = w.Row(begin + std::min(first + i, count - 1));
-    DotRow<kType, kRows>(p, rows, sums + first);
-  }
+  for (int64_t i = 0; i < count; ++i) DotRow<kType, kRows>(p, w.Row(begin + i), sums + i);
 }
 
 }  // namespace
