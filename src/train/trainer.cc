@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "base/error.h"
+#include "base/team.h"
 #include "base/threads.h"
 #include "train/mimetic_init.h"
 
@@ -51,6 +52,13 @@ void ZeroInParallel(std::span<float> values) {
   ParallelFor((size + kPiece - 1) / kPiece, zero, /*work=*/size);
 }
 
+// All processes together.
+double SumOf(OrderedSums<double>& one) {
+  double sum = 0.0;
+  one.Combine({&sum, 1});
+  return sum;
+}
+
 // Windows of L + 1 tokens as what the model sees and what it should say.
 struct WindowBatch {
   WindowBatch(int64_t windows, int64_t length)
@@ -76,6 +84,7 @@ Trainer::Trainer(const ModelConfig& config, const TrainerSettings& settings, Win
       weights_(MakeInitialWeights(layout_, config, settings)),
       gradients_(layout_.size),
       gradient_views_(ViewGradients(layout_, config, gradients_.data())),
+      gradient_sums_(static_cast<size_t>(layout_.size)),
       optimizer_(layout_, settings.adamw),
       model_(config, ViewWeights(layout_, config, weights_)),
       pass_(model_, {}, KeepPolicy::kActivations) {
@@ -87,18 +96,26 @@ double Trainer::AddGradients() {
   const int64_t L = settings_.length, first = step_ * settings_.batch;
   const double scale = 1.0 / static_cast<double>(settings_.batch * L);
   std::vector<int32_t> window(static_cast<size_t>(L + 1));
-  ZeroInParallel(gradients_.span());
-  double loss = 0;
-  for (int64_t begin = 0; begin < settings_.batch; begin += settings_.micro_batch) {
-    const int64_t count = std::min(settings_.micro_batch, settings_.batch - begin);
+  const int64_t pieces = (settings_.batch + settings_.micro_batch - 1) / settings_.micro_batch;
+  const PieceRange mine = ShareOf(pieces);
+  const bool is_whole = pieces == 1 && CurrentTeam().size() == 1;  // nothing to sum
+  OrderedSums<double> losses(1);
+  gradient_sums_.Clear();  // of what an interruption has left
+  for (int64_t piece = mine.begin; piece < mine.end; ++piece) {
+    const int64_t begin = piece * settings_.micro_batch,
+                  count = std::min(settings_.micro_batch, settings_.batch - begin);
     WindowBatch batch(count, L);
     for (int64_t i = 0; i < count; ++i) {
       source_.Fill(first + begin + i, window);
       batch.Set(i, window);
     }
-    loss += pass_.Run(batch.View(), scale, gradient_views_);
+    ZeroInParallel(gradients_.span());
+    const double loss = pass_.Run(batch.View(), scale, gradient_views_);
+    losses.Add(piece, std::span<const double>(&loss, 1));
+    if (!is_whole) gradient_sums_.Add(piece, std::span<const float>(gradients_.span()));
   }
-  return loss;
+  if (!is_whole) gradient_sums_.Combine(gradients_.span());
+  return SumOf(losses);
 }
 
 // Without a gradient the moments of an element stay zero, and so does the element.
@@ -136,16 +153,19 @@ void Trainer::Step() {
 double Trainer::MeanLoss(std::span<const int32_t> windows) {
   const int64_t L = settings_.length, count = static_cast<int64_t>(windows.size()) / (L + 1);
   GHOST_CHECK(count >= 1 && static_cast<int64_t>(windows.size()) == count * (L + 1));
-  double sum = 0;
-  for (int64_t begin = 0; begin < count; begin += settings_.micro_batch) {
-    const int64_t rows = std::min(settings_.micro_batch, count - begin);
+  OrderedSums<double> sums(1);
+  const PieceRange mine = ShareOf((count + settings_.micro_batch - 1) / settings_.micro_batch);
+  for (int64_t piece = mine.begin; piece < mine.end; ++piece) {
+    const int64_t begin = piece * settings_.micro_batch,
+                  rows = std::min(settings_.micro_batch, count - begin);
     WindowBatch batch(rows, L);
     for (int64_t i = 0; i < rows; ++i) {
       batch.Set(i, windows.subspan(static_cast<size_t>((begin + i) * (L + 1)), static_cast<size_t>(L + 1)));
     }
-    sum += pass_.Loss(batch.View());
+    const double loss = pass_.Loss(batch.View());
+    sums.Add(piece, std::span<const double>(&loss, 1));
   }
-  return sum / static_cast<double>(count * L);
+  return SumOf(sums) / static_cast<double>(count * L);
 }
 
 }  // namespace ghost

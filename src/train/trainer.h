@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/json.h"
+#include "base/ordered_sums.h"
 #include "kernels/optimise/schedule.h"
 #include "model/backward.h"
 #include "model/model.h"
@@ -50,7 +51,9 @@ struct TrainingHistory {
 };
 
 // One thread uses a Trainer at a time. Weights after every step are the same to the bit for every number of
-// threads, and the same whether a run was interrupted and resumed or not.
+// threads and of processes, and the same whether a run was interrupted and resumed or not. Processes of a
+// team (base/team.h) share the micro-batches of an update, and each makes the whole update: all hold the
+// weights.
 class Trainer {
  public:
   // `source` must outlive it. Settings that cannot be are Error(kUsage).
@@ -86,6 +89,7 @@ class Trainer {
   std::shared_ptr<Buffer> weights_;
   Buffer gradients_;
   ModelGradients gradient_views_;
+  OrderedSums<float> gradient_sums_;  // over micro-batches
   AdamW optimizer_;
   Model model_;  // aliases weights_; made again after every update
   BackwardPass pass_;

@@ -12,6 +12,7 @@
 #include "base/rng.h"
 #include "base/threads.h"
 #include "checkpoint/random_model.h"
+#include "tests/support/local_team.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/tiny_config.h"
 
@@ -88,6 +89,28 @@ TEST(Trainer, ResumedRunsAndAllThreadCountsGiveTheSameBits) {
   EXPECT_EQ(second.history().losses, whole.history().losses);
   EXPECT_EQ(second.history().gradient_norms, whole.history().gradient_norms);
   EXPECT_EQ(WeightsOf(second), WeightsOf(whole));
+}
+
+// Three micro-batches: with four processes one has nothing to do.
+TEST(Trainer, EveryTeamGivesTheSameBits) {
+  const ModelConfig config = TinyConfig(2, 16);
+  CorpusWindows source = SmallCorpus();
+  std::vector<int32_t> held_out;
+  for (int32_t i = 0; i < 21 * 5; ++i) held_out.push_back(i * i % 50);
+  Trainer alone(config, SmallSettings(), source);
+  while (alone.step() < 4) alone.Step();
+  const double loss = alone.MeanLoss(held_out);
+  for (const int size : {2, 3, 4}) {
+    RunLocalTeam(size, [&](int rank) {
+      CorpusWindows own = SmallCorpus();
+      Trainer trainer(config, SmallSettings(), own);
+      while (trainer.step() < 4) trainer.Step();
+      EXPECT_EQ(trainer.history().losses, alone.history().losses) << rank << " of " << size;
+      EXPECT_EQ(trainer.history().gradient_norms, alone.history().gradient_norms);
+      EXPECT_EQ(WeightsOf(trainer), WeightsOf(alone));
+      EXPECT_EQ(trainer.MeanLoss(held_out), loss);
+    });
+  }
 }
 
 TEST(TrainerDeathTest, AnInterruptionLosesOneStepAndCanBeSaved) {
