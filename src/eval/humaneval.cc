@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/progress.h"
+#include "base/team.h"
 #include "base/threads.h"
 #include "eval/json_lines.h"
 #include "eval/sandbox.h"
@@ -68,6 +69,8 @@ std::string ReasonNotToRun(const TaskOptions& options) {
 }
 
 TaskResult RunHumanEval(LanguageModel& model, const std::string& path, const TaskOptions& options) {
+  // One process generates: prompts in one batch read the weights once, and programs should run once.
+  if (!CurrentTeam().leads()) return {};
   std::vector<HumanEvalProblem> problems = LoadHumanEval(path);
   TaskResult result;
   result.documents_in_file = static_cast<int64_t>(problems.size());

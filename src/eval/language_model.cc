@@ -1,6 +1,8 @@
 #include "eval/language_model.h"
 
 #include "base/progress.h"
+#include "base/team.h"
+#include "eval/request_groups.h"
 #include "text/stop_strings.h"
 
 namespace ghost {
@@ -12,8 +14,27 @@ std::vector<TokenScore> LanguageModel::ScoreAll(std::span<const TokenRequest> re
     counts_.input_tokens += static_cast<int64_t>(request.input().size());
     counts_.scored_tokens += request.num_targets;
   }
+  RequireSame("the requests of a task", std::to_string(requests.size()) + " requests, " +
+                                            std::to_string(counts_.input_tokens) + " tokens so far");
   Progress progress(label, "requests");
-  return model_.Score(requests, [&](int64_t done, int64_t total) { progress.Update(done, total); });
+  const std::vector<size_t> ends = GroupEnds(requests);
+  const auto begin_of = [&](int64_t group) { return group == 0 ? 0 : ends[static_cast<size_t>(group) - 1]; };
+  const PieceRange mine = ShareOf(static_cast<int64_t>(ends.size()));
+  const size_t begin = begin_of(mine.begin), end = begin_of(mine.end);
+  const int64_t run_before = model_.tokens_run();
+  std::vector<TokenScore> scores;
+  for (int64_t group = mine.begin; group < mine.end; ++group) {
+    const size_t first = begin_of(group), before = scores.size();
+    const auto done = [&](int64_t of_group, int64_t) {
+      progress.Update(static_cast<int64_t>(before) + of_group, static_cast<int64_t>(end - begin));
+    };
+    const std::vector<TokenScore> more =
+        model_.Score(requests.subspan(first, ends[static_cast<size_t>(group)] - first), done);
+    scores.insert(scores.end(), more.begin(), more.end());
+  }
+  const int64_t run = model_.tokens_run() - run_before;
+  for (const int64_t tokens : AllValues(std::span<const int64_t>(&run, 1))) tokens_run_ += tokens;
+  return AllValues(std::span<const TokenScore>(scores));
 }
 
 std::vector<TokenScore> LanguageModel::Loglikelihood(std::span<const TextRequest> requests,
@@ -52,6 +73,7 @@ std::vector<std::string> LanguageModel::GenerateUntil(std::span<const std::strin
     ++counts_.requests;
     counts_.input_tokens += static_cast<int64_t>(encoded.back().size());
   }
+  const int64_t run_before = model_.tokens_run();
   Progress progress(label, "tokens");
   const auto most = static_cast<int64_t>(prompts.size()) * rules.max_tokens;
   int64_t generated = 0;
@@ -59,6 +81,7 @@ std::vector<std::string> LanguageModel::GenerateUntil(std::span<const std::strin
     progress.Update(++generated, most);
     return id != tokenizer_.eos_id() && watchers[prompt].Push(id);
   });
+  tokens_run_ += model_.tokens_run() - run_before;
   counts_.input_tokens += generated;  // each is read to find the next
   counts_.scored_tokens += generated;
   std::vector<std::string> completions;

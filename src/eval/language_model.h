@@ -31,7 +31,8 @@ struct RequestCounts {
 };
 
 // A model, its tokenizer and the rules between them; the first two must outlive it. Not for sharing between
-// threads. Progress is shown under `label`.
+// threads. Progress is shown under `label`. Processes of a team (base/team.h) share what is to be scored; all
+// ask the same and get the same answers.
 class LanguageModel {
  public:
   LanguageModel(TokenModel& model, const Tokenizer& tokenizer, const RequestRules& rules)
@@ -41,13 +42,14 @@ class LanguageModel {
   std::vector<TokenScore> Loglikelihood(std::span<const TextRequest> requests, const std::string& label);
   // The log-likelihood of each whole text, in windows of max_length.
   std::vector<double> Rolling(std::span<const std::string> texts, const std::string& label);
-  // The completion of each prompt, special tokens left out, cut before the first stop string.
+  // The completion of each prompt, special tokens left out, cut before the first stop string. Not shared: a
+  // process that asks generates by itself.
   std::vector<std::string> GenerateUntil(std::span<const std::string> prompts, const GenerateRules& rules,
                                          const std::string& label);
 
   const RequestRules& rules() const { return rules_; }
   const RequestCounts& counts() const { return counts_; }
-  int64_t tokens_run() const { return model_.tokens_run(); }
+  int64_t tokens_run() const { return tokens_run_; }  // by all processes together
 
  private:
   std::vector<TokenScore> ScoreAll(std::span<const TokenRequest> requests, const std::string& label);
@@ -56,6 +58,7 @@ class LanguageModel {
   const Tokenizer& tokenizer_;
   RequestRules rules_;
   RequestCounts counts_;
+  int64_t tokens_run_ = 0;
 };
 
 }  // namespace ghost

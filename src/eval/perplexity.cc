@@ -4,7 +4,9 @@
 #include <cmath>
 #include <vector>
 
+#include "base/check.h"
 #include "base/error.h"
+#include "base/team.h"
 #include "eval/runner_model.h"
 
 namespace ghost {
@@ -94,22 +96,32 @@ PerplexityResult Perplexity(const Model& model, std::span<const int32_t> tokens,
   RunnerModel runner(
       model,
       {.share_prefixes = false, .batch = static_cast<int>(per_pass), .state_type = options.state_type});
+  // Processes of a team share the passes; sums are taken over all windows in their order.
+  RequireSame("the text", std::to_string(tokens.size()) + " tokens");
+  const PieceRange mine = ShareOf(static_cast<int64_t>((windows.size() + per_pass - 1) / per_pass));
+  const auto begin = static_cast<size_t>(mine.begin) * per_pass,
+             end = std::min(windows.size(), static_cast<size_t>(mine.end) * per_pass);
+  std::vector<double> log_likelihoods;
+  for (size_t first = begin; first < end; first += per_pass) {
+    const size_t count = std::min(per_pass, end - first);
+    std::vector<TokenRequest> requests;
+    for (const PerplexityWindow& window : std::span(windows).subspan(first, count))
+      requests.push_back(MakeRequest(tokens, window, bos));
+    for (const TokenScore& score : runner.Score(requests, nullptr))
+      log_likelihoods.push_back(score.log_likelihood);
+    if (progress) progress(static_cast<int64_t>(first + count - begin), static_cast<int64_t>(end - begin));
+  }
+  log_likelihoods = AllValues(std::span<const double>(log_likelihoods));
+  GHOST_CHECK(log_likelihoods.size() == windows.size());
+
   PerplexityResult result;
   std::vector<double> means;
   double nll_sum = 0.0;
-  for (size_t first = 0; first < windows.size(); first += per_pass) {
-    const size_t count = std::min(per_pass, windows.size() - first);
-    const std::span<const PerplexityWindow> batch(windows.data() + first, count);
-    std::vector<TokenRequest> requests;
-    for (const PerplexityWindow& window : batch) requests.push_back(MakeRequest(tokens, window, bos));
-    const std::vector<TokenScore> scores = runner.Score(requests, nullptr);
-    for (size_t w = 0; w < count; ++w) {
-      const int64_t scored = batch[w].end - batch[w].first_target;
-      nll_sum -= scores[w].log_likelihood;
-      result.scored += scored;
-      means.push_back(-scores[w].log_likelihood / static_cast<double>(scored));
-    }
-    if (progress) progress(static_cast<int64_t>(first + count), static_cast<int64_t>(windows.size()));
+  for (size_t w = 0; w < windows.size(); ++w) {
+    const int64_t scored = windows[w].end - windows[w].first_target;
+    nll_sum -= log_likelihoods[w];
+    result.scored += scored;
+    means.push_back(-log_likelihoods[w] / static_cast<double>(scored));
   }
   result.windows = static_cast<int64_t>(windows.size());
   result.nll = nll_sum / static_cast<double>(result.scored);

@@ -48,7 +48,9 @@ struct PerplexityResult {
 };
 
 // The state starts empty in every window. Windows are batched to fill a pass; the batching changes nothing
-// but rounding. `progress(done, total)` is called after every pass. Errors are those of PerplexityWindows.
+// but rounding. Processes of a team (base/team.h) share the passes and all get the same result.
+// `progress(done, total)` is called after every pass, with windows of this process. Errors are those of
+// PerplexityWindows.
 PerplexityResult Perplexity(const Model& model, std::span<const int32_t> tokens,
                             const PerplexityOptions& options,
                             const std::function<void(int64_t, int64_t)>& progress = nullptr);

@@ -9,6 +9,7 @@
 #include "checkpoint/random_model.h"
 #include "kernels/rows/softmax.h"
 #include "model/runner.h"
+#include "tests/support/local_team.h"
 #include "tests/support/tiny_config.h"
 
 namespace ghost {
@@ -92,6 +93,21 @@ TEST(Perplexity, StridedScoresEveryTokenOnceWithContext) {
   }
   EXPECT_EQ(r.scored, 19);
   EXPECT_NEAR(r.nll, sum / 19, 1e-5);
+}
+
+TEST(Perplexity, EveryTeamGivesTheSameBits) {
+  const Model model = TinyModel();
+  const std::vector<int32_t> tokens = Tokens(7 * 900 + 5);  // seven windows, two of which share a pass
+  const PerplexityResult alone = Perplexity(model, tokens, {.length = 900});
+  for (const int size : {2, 3, 5}) {
+    RunLocalTeam(size, [&](int) {
+      const PerplexityResult r = Perplexity(model, tokens, {.length = 900});
+      EXPECT_EQ(r.nll, alone.nll);
+      EXPECT_EQ(r.standard_error, alone.standard_error);
+      EXPECT_EQ(r.windows, 7);
+      EXPECT_EQ(r.scored, alone.scored);
+    });
+  }
 }
 
 TEST(Perplexity, LimitAndBadOptions) {

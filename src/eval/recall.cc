@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "base/error.h"
+#include "base/team.h"
 #include "model/runner.h"
 
 namespace ghost {
@@ -26,6 +27,38 @@ void ScorePass(Runner& runner, PredictionScorer& scorer, std::span<const RecallS
   const std::vector<PredictionScore> predicted = scorer.Score(runner.Forward(inputs), predictions);
   for (size_t s = 0, begin = 0; s < samples.size(); begin = ends[s++])
     scores[s] = JoinAnswers(samples[s], std::span(predicted).subspan(begin, ends[s] - begin));
+}
+
+// The ends of the runs of samples that share a pass.
+std::vector<size_t> PassEnds(std::span<const RecallSample> samples) {
+  std::vector<size_t> ends;
+  int64_t rows = 0;
+  for (size_t i = 0; i < samples.size(); ++i) {
+    const auto more = static_cast<int64_t>(TokensToRead(samples[i]).size());
+    if (rows > 0 && rows + more > kPassRows) {
+      ends.push_back(i);
+      rows = 0;
+    }
+    rows += more;
+  }
+  if (!samples.empty()) ends.push_back(samples.size());
+  return ends;
+}
+
+// All processes together: from what each has scored, the scores of all samples.
+void JoinScores(std::span<const std::vector<RecallScore>> mine, std::span<const RecallSample> samples,
+                RecallScores& scores) {
+  std::vector<RecallScore> flat;
+  for (const std::vector<RecallScore>& answers : mine)
+    flat.insert(flat.end(), answers.begin(), answers.end());
+  flat = AllValues(std::span<const RecallScore>(flat));
+  auto next = flat.begin();
+  for (size_t s = 0; s < samples.size(); ++s) {
+    const auto count = static_cast<ptrdiff_t>(samples[s].targets.size());
+    GHOST_CHECK(flat.end() - next >= count);
+    scores[s].assign(next, next + count);
+    next += count;
+  }
 }
 
 }  // namespace
@@ -89,16 +122,16 @@ RecallScores ScoreRecall(const Model& model, std::span<const RecallSample> sampl
   Runner runner(model, {type, StateRounding::kAfterToken});
   PredictionScorer scorer(model);
   RecallScores scores(samples.size());
-  for (size_t first = 0; first < samples.size();) {
-    size_t count = 0;
-    for (int64_t rows = 0; first + count < samples.size(); ++count) {
-      rows += static_cast<int64_t>(TokensToRead(samples[first + count]).size());
-      if (count > 0 && rows > kPassRows) break;
-    }
+  const std::vector<size_t> ends = PassEnds(samples);
+  const auto begin_of = [&](int64_t pass) { return pass == 0 ? 0 : ends[static_cast<size_t>(pass) - 1]; };
+  const PieceRange mine = ShareOf(static_cast<int64_t>(ends.size()));
+  const size_t begin = begin_of(mine.begin), end = begin_of(mine.end);
+  for (int64_t pass = mine.begin; pass < mine.end; ++pass) {
+    const size_t first = begin_of(pass), count = ends[static_cast<size_t>(pass)] - first;
     ScorePass(runner, scorer, samples.subspan(first, count), std::span(scores).subspan(first, count));
-    first += count;
-    if (progress) progress(static_cast<int64_t>(first), static_cast<int64_t>(samples.size()));
+    if (progress) progress(static_cast<int64_t>(first + count - begin), static_cast<int64_t>(end - begin));
   }
+  JoinScores(std::span(scores).subspan(begin, end - begin), samples, scores);
   return scores;
 }
 

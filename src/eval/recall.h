@@ -46,8 +46,9 @@ std::vector<Prediction> AnswerTokens(const RecallSample& sample, int64_t first_r
 std::vector<RecallScore> JoinAnswers(const RecallSample& sample, std::span<const PredictionScore> scores);
 
 // One pass over every sample, from an empty state; several samples share a pass. The head runs only on the
-// rows that predict answers. States are rounded to `type` after every token. `progress(done, total)` counts
-// samples.
+// rows that predict answers. States are rounded to `type` after every token. Processes of a team
+// (base/team.h) share the passes and all get all scores. `progress(done, total)` counts samples of this
+// process.
 RecallScores ScoreRecall(const Model& model, std::span<const RecallSample> samples,
                          const std::function<void(int64_t, int64_t)>& progress = nullptr,
                          StateType type = StateType::kF32);

@@ -10,6 +10,7 @@
 #include "checkpoint/random_model.h"
 #include "kernels/rows/softmax.h"
 #include "model/runner.h"
+#include "tests/support/local_team.h"
 #include "tests/support/tiny_config.h"
 #include "text/test_files.h"
 #include "text/tokenizer/bpe_train.h"
@@ -126,6 +127,26 @@ TEST(ScoreRecall, KnowsARightAnswerFromAWrongOne) {
   for (size_t s = 1; s < 4; ++s) {
     EXPECT_FALSE(scores[s][0].correct);
     EXPECT_GT(scores[s][0].nll, scores[0][0].nll);
+  }
+}
+
+TEST(ScoreRecall, TeamsChangeNoBit) {
+  const Tokenizer tokenizer = SmallTokenizer();
+  const Model model = TinyModel(tokenizer.vocab_size());
+  const std::vector<RecallSample> samples = Samples(tokenizer, 25);  // more than one pass
+  const RecallScores alone = ScoreRecall(model, samples);
+  for (const int size : {2, 3}) {
+    RunLocalTeam(size, [&](int) {
+      const RecallScores scores = ScoreRecall(model, samples);
+      ASSERT_EQ(scores.size(), alone.size());
+      for (size_t s = 0; s < samples.size(); ++s) {
+        ASSERT_EQ(scores[s].size(), alone[s].size());
+        for (size_t q = 0; q < alone[s].size(); ++q) {
+          EXPECT_EQ(scores[s][q].nll, alone[s][q].nll);
+          EXPECT_EQ(scores[s][q].correct, alone[s][q].correct);
+        }
+      }
+    });
   }
 }
 
