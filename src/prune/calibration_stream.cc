@@ -5,6 +5,8 @@
 
 #include "base/check.h"
 #include "base/error.h"
+#include "base/ordered_sums.h"
+#include "base/team.h"
 #include "kernels/norm/norm.h"
 #include "kernels/rows/gather.h"
 #include "model/runner.h"
@@ -38,18 +40,24 @@ CalibrationStream::CalibrationStream(const Model& model, const Samples& samples,
                                      int64_t max_cache_bytes)
     : model_(model), keep_conv_bias_(keep_conv_bias), max_cache_bytes_(max_cache_bytes) {
   const std::vector<int32_t> ids = JoinSamples(samples, model.config().vocab_size);
-  const auto rows = static_cast<int64_t>(ids.size());
+  const auto all_rows = static_cast<int64_t>(ids.size());
+  num_samples_ = static_cast<int64_t>(samples.size());
+  length_ = samples.empty() ? 0 : static_cast<int64_t>(samples[0].size());
+  // The same cut whatever fits into the cache and whoever takes part, so that neither changes a bit.
+  const int64_t together = std::max<int64_t>(1, kPassRows / std::max<int64_t>(1, length_));
+  const int64_t step = together * length_;
+  const PieceRange mine = ShareOf((num_samples_ + together - 1) / together);
+  first_row_ = std::min(all_rows, mine.begin * step);
+  const int64_t rows = std::min(all_rows, mine.end * step) - first_row_;
   memory_ = Buffer(rows * model.config().d_model);
   residual_ = View(memory_.data(), rows, model.config().d_model);
   if (rows == 0) return;
-  model.Embed(ids, residual_);
+  model.Embed(std::span(ids).subspan(static_cast<size_t>(first_row_), static_cast<size_t>(rows)), residual_);
   if (model.reads_embeddings()) CopyRows(residual_, Grow(embedded_, rows, model.config().d_model));
-  num_samples_ = static_cast<int64_t>(samples.size());
-  length_ = static_cast<int64_t>(samples[0].size());
-  // The same cut whatever fits into the cache, so that caching changes no bit.
-  const int64_t step = std::max<int64_t>(1, kPassRows / length_) * length_;
-  for (int64_t begin = 0; begin < rows; begin += step)
-    chunks_.push_back({begin, std::min(step, rows - begin), {}, false});
+  for (int64_t number = mine.begin; number < mine.end; ++number) {
+    const int64_t begin = number * step - first_row_;
+    chunks_.push_back({begin, std::min(step, rows - begin), {number, number * together}, {}, false});
+  }
 }
 
 const Mixer& CalibrationStream::next_mixer() const {
@@ -103,14 +111,16 @@ void CalibrationStream::Observe(LayerStatistic& statistic) {
   int64_t room = max_cache_bytes_;
   for (Chunk& chunk : chunks_) {
     const ConstView normed = Normed(chunk);
+    const MixerChunk observed{.mixer = mixer, .normed = normed, .place = chunk.place};
     if (!statistic.needs_scan()) {
-      statistic.Add({.mixer = mixer, .normed = normed});
+      statistic.Add(observed);
       continue;
     }
     room -= MixerInputBytes(mixer.dims, chunk.rows);
     chunk.cached = room >= 0;
-    passes_.ObserveScan(mixer, normed, length_, chunk.cached ? chunk.inputs : uncached_, statistic);
+    passes_.ObserveScan(observed, length_, chunk.cached ? chunk.inputs : uncached_, statistic);
   }
+  statistic.Combine();
 }
 
 void CalibrationStream::Advance(const LayerEdit* edit) {
@@ -144,12 +154,18 @@ void CalibrationStream::Advance(const LayerEdit* edit) {
 }
 
 double CalibrationStream::MeanSquare() const {
-  double sum = 0.0;
-  for (int64_t t = 0; t < residual_.rows; ++t) {
-    const float* row = residual_.Row(t);
-    for (int64_t m = 0; m < residual_.cols; ++m) sum += double{row[m]} * row[m];
+  OrderedSums<double> sums(1);
+  for (const Chunk& chunk : chunks_) {
+    double sum = 0.0;
+    for (int64_t t = chunk.begin; t < chunk.begin + chunk.rows; ++t) {
+      const float* row = residual_.Row(t);
+      for (int64_t m = 0; m < residual_.cols; ++m) sum += double{row[m]} * row[m];
+    }
+    sums.Add(chunk.place.number, std::span<const double>(&sum, 1));
   }
-  return residual_.rows == 0 ? 0.0 : sum / static_cast<double>(residual_.rows);
+  double total = 0.0;
+  sums.Combine({&total, 1});
+  return all_rows() == 0 ? 0.0 : total / static_cast<double>(all_rows());
 }
 
 ConstView CalibrationStream::Finish() {

@@ -15,7 +15,8 @@
 namespace ghost {
 
 // Stops before every mixer, in their order; steps without a mixer are run on the way. The results are the
-// same to the bit for any number of threads and any cache size.
+// same to the bit for any number of threads, any cache size and any number of processes: those of a team
+// (base/team.h) share the chunks, and each holds only its own rows. All of them make the same calls.
 class CalibrationStream {
  public:
   // For reusing x', B', C' of an observed mixer when it is run; 0 recomputes everything.
@@ -30,26 +31,30 @@ class CalibrationStream {
   int num_mixers() const { return model_.config().num_mixers(); }
   bool done() const { return next_ordinal_ == num_mixers(); }
   const Mixer& next_mixer() const;
-  int64_t num_samples() const { return num_samples_; }
+  int64_t num_samples() const { return num_samples_; }  // of the whole team
 
-  // Feeds the next mixer's chunks to a statistic. At most once per mixer, before Advance.
+  // Feeds the next mixer's chunks to a statistic and combines it. At most once per mixer, before Advance.
   void Observe(LayerStatistic& statistic);
   // Runs the next mixer's step with an edit, or as it is if null. Error(kCorrupt) naming the layer when its
   // output is not finite.
   void Advance(const LayerEdit* edit);
   // Runs all that is left, mixers as they are. Returns what the head reads, the final norm of the residual
-  // stream: (samples * length, M), valid until the next call.
+  // stream: (rows, M) like residual(), valid until the next call.
   ConstView Finish();
 
-  // The residual stream after the step of the last mixer run (or the embeddings), (samples * length, M).
+  // The residual stream after the step of the last mixer run (or the embeddings): this process' rows of the
+  // (samples * length, M) of all.
   ConstView residual() const { return residual_; }
-  double MeanSquare() const;  // of its rows: the mean of |u|^2
-  // Continues from another run's residual stream after mixer `next_ordinal` - 1.
+  int64_t first_row() const { return first_row_; }
+  int64_t all_rows() const { return num_samples_ * length_; }
+  double MeanSquare() const;  // of the rows of the whole team: the mean of |u|^2
+  // Continues from another run's residual stream, this process' rows, after mixer `next_ordinal` - 1.
   void Restore(int next_ordinal, std::span<const float> residual);
 
  private:
   struct Chunk {
-    int64_t begin, rows;  // of the residual stream: some whole samples
+    int64_t begin, rows;  // of residual_: some whole samples
+    ChunkPlace place;
     MixerInputs inputs;
     bool cached = false;
   };
@@ -67,13 +72,13 @@ class CalibrationStream {
   const Model& model_;
   bool keep_conv_bias_;
   int64_t max_cache_bytes_;
-  int64_t length_ = 0, num_samples_ = 0;
+  int64_t length_ = 0, num_samples_ = 0, first_row_ = 0;
   int next_ordinal_ = 0;
   int next_step_ = 0;      // the first step that has not been run
   bool prepared_ = false;  // input_ is that of the next mixer's step
   Buffer memory_, embedded_, input_memory_, final_;
   View residual_;
-  ConstView input_;  // (samples * length, M): the residual stream, or what an input part makes of it
+  ConstView input_;  // as residual_: the residual stream, or what an input part makes of it
   Workspace workspace_;
   std::vector<Chunk> chunks_;
   MixerInputs uncached_;

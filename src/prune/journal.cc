@@ -140,14 +140,16 @@ Preparation LoadPreparation(const std::string& file, const ModelConfig& config) 
   return preparation;
 }
 
-std::vector<float> LoadResidual(const std::string& file, int64_t floats) {
+std::vector<float> LoadResidual(const std::string& file, int64_t floats, PieceRange wanted) {
   std::error_code failed;
   const uintmax_t size = fs::file_size(file, failed);
   if (failed) Damaged(file, failed.message());
   if (size != static_cast<uintmax_t>(floats) * sizeof(float)) Damaged(file, std::to_string(size) + " bytes");
-  std::vector<float> residual(static_cast<size_t>(floats));
+  std::vector<float> residual(static_cast<size_t>(wanted.count()));
   std::ifstream in(file, std::ios::binary);
-  in.read(reinterpret_cast<char*>(residual.data()), static_cast<std::streamsize>(size));
+  in.seekg(static_cast<std::streamoff>(wanted.begin * static_cast<int64_t>(sizeof(float))));
+  in.read(reinterpret_cast<char*>(residual.data()),
+          static_cast<std::streamsize>(residual.size() * sizeof(float)));
   if (!in) throw Error(ErrorKind::kIo, "reading failed", {.file = file});
   return residual;
 }
@@ -164,8 +166,15 @@ std::string Journal::NameOf(const std::string& kind, size_t number) const {
   return "g" + std::to_string(generation_) + "-" + kind + "-" + std::to_string(number);
 }
 
+Journal::Snapshot::Snapshot(ConstView rows)
+    : bytes(rows.rows * rows.cols * static_cast<int64_t>(sizeof(float))), write([rows](AtomicFile& file) {
+        file.Write(rows.data, static_cast<size_t>(rows.rows * rows.cols) * sizeof(float));
+      }) {
+  GHOST_CHECK(rows.rows == 0 || rows.stride == rows.cols);
+}
+
 void Journal::Save(const Preparation& preparation, const std::vector<LayerOutcome>& layers,
-                   ConstView residual) {
+                   const Snapshot& snapshot) {
   GHOST_CHECK(layers.size() > saved_layers_);
   std::error_code failed;
   fs::create_directories(directory_, failed);
@@ -179,7 +188,7 @@ void Journal::Save(const Preparation& preparation, const std::vector<LayerOutcom
     ++generation_;
   }
   try {
-    WriteFiles(preparation, layers, residual);
+    WriteFiles(preparation, layers, snapshot);
     WriteIndex(preparation, layers);
   } catch (...) {
     // What an older journal, if there is one, refers to has other names; an empty directory is of no use.
@@ -196,7 +205,7 @@ void Journal::Save(const Preparation& preparation, const std::vector<LayerOutcom
 }
 
 void Journal::WriteFiles(const Preparation& preparation, const std::vector<LayerOutcome>& layers,
-                         ConstView residual) {
+                         const Snapshot& snapshot) {
   if (saved_layers_ == 0 && !preparation.empty()) {
     std::map<std::string, Tensor> tensors;
     for (size_t layer = 0; layer < preparation.size(); ++layer)
@@ -209,17 +218,15 @@ void Journal::WriteFiles(const Preparation& preparation, const std::vector<Layer
     if (HasTensors(layers[layer].edit))
       SaveSafetensors(File(NameOf("layer", layer)), TensorsOf(layers[layer].edit), {});
   }
-  GHOST_CHECK(residual.rows == 0 || residual.stride == residual.cols);
-  const int64_t bytes = residual.rows * residual.cols * static_cast<int64_t>(sizeof(float));
   const double begin = options_.clock();
-  if (!SnapshotIsDue({.bytes = bytes,
+  if (!SnapshotIsDue({.bytes = snapshot.bytes,
                       .max_bytes = options_.max_snapshot_bytes,
                       .seconds_since_last = begin - last_snapshot_,
                       .seconds_of_last = seconds_of_last_})) {
     return;
   }
   AtomicFile file(File(NameOf("residual", layers.size())));
-  file.Write(residual.data, static_cast<size_t>(bytes));
+  snapshot.write(file);
   file.Commit();
   snapshot_layers_ = layers.size();
   last_snapshot_ = options_.clock();
@@ -255,7 +262,7 @@ void Journal::RemoveUnneeded(const std::set<std::string>& needed) const {
   }
 }
 
-Journal::Progress Journal::Load(const ModelConfig& config, int64_t residual_floats) {
+Journal::Progress Journal::Load(const ModelConfig& config, int64_t residual_floats, PieceRange wanted) {
   Progress progress;
   if (!FileExists(File(kIndex))) return progress;
   const Json index = LoadJson(File(kIndex));
@@ -285,7 +292,7 @@ Journal::Progress Journal::Load(const ModelConfig& config, int64_t residual_floa
   if (snapshot_layers_ > progress.layers.size())
     Damaged(File(kIndex), "snapshot of layers that are not done");
   if (snapshot_layers_ > 0)
-    progress.residual = LoadResidual(File(NameOf("residual", snapshot_layers_)), residual_floats);
+    progress.residual = LoadResidual(File(NameOf("residual", snapshot_layers_)), residual_floats, wanted);
   progress.snapshot_layers = static_cast<int>(snapshot_layers_);
   saved_layers_ = progress.layers.size();
   return progress;

@@ -7,7 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "base/file.h"
 #include "base/json.h"
+#include "base/team.h"
 #include "prune/layer_edit.h"
 #include "prune/method.h"
 #include "tensor/view.h"
@@ -20,7 +22,7 @@ namespace ghost {
 //
 // Each save writes new files first, then replaces the index, then removes files that no index needs any more:
 // a crash at any moment leaves a whole journal. The files of an older run are replaced by the first Save, not
-// before.
+// before. Of a team only the leader saves; every process may load.
 class Journal {
  public:
   struct Options {
@@ -37,12 +39,25 @@ class Journal {
     int snapshot_layers = 0;           // how many of them are below the snapshot; 0: there is none
     std::vector<float> residual;       // the snapshot
   };
-  // What was saved, or an empty Progress when there is nothing; later saves continue it. Error(kUsage) for
-  // the journal of another run, Error(kCorrupt) for a damaged one or one that does not fit the model.
-  Progress Load(const ModelConfig& config, int64_t residual_floats);
-  // `layers` is what the last call (or Load) saw and one or more new ones; `residual` is the stream above
-  // them, which need not be given for the last layer.
-  void Save(const Preparation& preparation, const std::vector<LayerOutcome>& layers, ConstView residual);
+  // What was saved, or an empty Progress when there is nothing; later saves continue it. Of a snapshot, which
+  // has `residual_floats`, only those `wanted` are read. Error(kUsage) for the journal of another run,
+  // Error(kCorrupt) for a damaged one or one that does not fit the model.
+  Progress Load(const ModelConfig& config, int64_t residual_floats, PieceRange wanted);
+  Progress Load(const ModelConfig& config, int64_t residual_floats) {
+    return Load(config, residual_floats, {0, residual_floats});
+  }
+
+  // The whole residual stream above the last layer, which `write` puts into a file if a snapshot is due.
+  struct Snapshot {
+    int64_t bytes = 0;  // 0: there is none
+    std::function<void(AtomicFile& file)> write;
+
+    Snapshot() = default;
+    Snapshot(ConstView rows);  // NOLINT: the stream of one process is one
+  };
+  // `layers` is what the last call (or Load) saw and one or more new ones. The last layer needs no snapshot.
+  void Save(const Preparation& preparation, const std::vector<LayerOutcome>& layers,
+            const Snapshot& snapshot);
   bool has_progress() const { return saved_layers_ > 0; }  // of this run, loaded or saved
   void Remove();                                           // when the work is done
 
@@ -50,7 +65,7 @@ class Journal {
   std::string File(const std::string& name) const { return directory_ + "/" + name; }
   std::string NameOf(const std::string& kind, size_t number) const;
   void WriteFiles(const Preparation& preparation, const std::vector<LayerOutcome>& layers,
-                  ConstView residual);
+                  const Snapshot& snapshot);
   void WriteIndex(const Preparation& preparation, const std::vector<LayerOutcome>& layers);
   void RemoveUnneeded(const std::set<std::string>& needed) const;
   std::set<std::string> NeededFiles(const Preparation& preparation,

@@ -95,18 +95,23 @@ void MixerPasses::FrontHalf(const Mixer& m, ConstView normed, int64_t length, Mi
   ConvolveAndStep(m, raw.Cols(0, C), raw.Cols(C, H), Sequences(m, T, length), xbc, dt);
 }
 
-void MixerPasses::ObserveScan(const Mixer& m, ConstView normed, int64_t length, MixerInputs& out,
+void MixerPasses::ObserveScan(const MixerChunk& chunk, int64_t length, MixerInputs& out,
                               LayerStatistic& statistic) {
+  const Mixer& m = chunk.mixer;
   const MixerDims& dims = m.dims;
-  const int64_t T = normed.rows;
-  FrontHalf(m, normed, length, out);
+  const int64_t T = chunk.normed.rows;
+  FrontHalf(m, chunk.normed, length, out);
   const View xbc(out.xbc.data(), T, dims.conv_channels());
   const ConstView dt(out.dt.data(), T, dims.num_heads);
   const std::vector<SequenceSpan> sequences = Sequences(m, T, length);
   const View bc = StateInputs(m, xbc, used_);
   const ScanInput scan =
       ViewScan(m, xbc.Cols(dims.conv_x(), dims.d_inner()), bc, dt, dims.state_begin, sequences);
-  statistic.Add({.mixer = m, .normed = normed, .scan = &scan, .y = Grow(y_, T, dims.d_inner())});
+  statistic.Add({.mixer = m,
+                 .normed = chunk.normed,
+                 .scan = &scan,
+                 .y = Grow(y_, T, dims.d_inner()),
+                 .place = chunk.place});
 }
 
 void MixerPasses::BackHalf(const Mixer& m, const MixerInputs& in, const LayerMask& mask, bool keep_conv_bias,

@@ -33,9 +33,9 @@ class MixerPasses {
  public:
   // x', B', C' and step sizes from normed: (T, M).
   void FrontHalf(const Mixer& m, ConstView normed, int64_t length, MixerInputs& out);
-  // Feeds a statistic that needs the scan: the front half, left in `out`, then Add.
-  void ObserveScan(const Mixer& m, ConstView normed, int64_t length, MixerInputs& out,
-                   LayerStatistic& statistic);
+  // Feeds a statistic that needs the scan: the front half, left in `out`, then Add of `chunk` with what it
+  // lacks.
+  void ObserveScan(const MixerChunk& chunk, int64_t length, MixerInputs& out, LayerStatistic& statistic);
   // The recurrence over the kept channels (of B and C, before they are mapped), gate, norm, output
   // projection: hidden += mixer(normed), (T, M). With `keep_conv_bias` the dropped channels stay as the
   // constants SiLU(bias), the paper-literal reading (docs/method.md).

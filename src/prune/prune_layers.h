@@ -18,7 +18,8 @@ struct PruneHooks {
 };
 
 // Prunes every layer and saves each to `journal` unless it is null. With `saved` progress of the same run the
-// result is the same to the bit, and nothing is scored twice.
+// result is the same to the bit, and nothing is scored twice. Processes of a team call it together, with a
+// journal only the leader's own is used; the number of them may differ from that of the run that was saved.
 std::vector<LayerOutcome> PruneLayers(SequentialPruner& pruner, Journal* journal, Journal::Progress saved,
                                       const PruneHooks& hooks);
 

@@ -55,9 +55,12 @@ class SequentialPruner {
   // Cuts the outcomes of all mixers to their final size, if the method has left that open.
   void Finish(std::vector<LayerOutcome>& outcomes) const;
 
-  // The output of the last layer done (or the embeddings), (samples * length, M).
+  // The output of the last layer done (or the embeddings): this process' rows of (samples * length, M).
   ConstView residual() const { return stream_.residual(); }
-  // Continues from another run: its preparation, and its residual stream before mixer `next_mixer`.
+  int64_t first_row() const { return stream_.first_row(); }
+  int64_t all_rows() const { return stream_.all_rows(); }
+  // Continues from another run: its preparation, and its residual stream, this process' rows, before mixer
+  // `next_mixer`.
   void Restore(Preparation preparation);
   void Restore(int next_mixer, std::span<const float> residual) { stream_.Restore(next_mixer, residual); }
 

@@ -101,6 +101,7 @@ TEST(BalanceMoments, AreTheirDefinition) {
         }
       });
     }
+    void Combine() override {}
   } reference;
   BalanceMoments moments(dims, 80, 40);
   stream.Observe(moments);

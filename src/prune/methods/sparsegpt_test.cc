@@ -74,7 +74,8 @@ TEST(SparseGpt, SparsityZeroChangesNothing) {
   std::fill_n(inputs.begin(), 20, 0.0f);
   const std::vector<float> before = w;
   InputMoments moments(24);
-  moments.Add(ConstView(inputs.data(), 20, 24));
+  moments.Add(ConstView(inputs.data(), 20, 24), 0);
+  moments.Combine();
   PruneSparseGpt(moments, {.sparsity = 0.0}, View(w.data(), 6, 24));
   EXPECT_EQ(w, before);
 }
@@ -84,7 +85,8 @@ TEST(SparseGpt, UncorrelatedInputsMakeItMagnitudePruningPerBlock) {
   std::vector<float> identity(static_cast<size_t>(M * M), 0.0f);
   for (int64_t m = 0; m < M; ++m) identity[static_cast<size_t>(m * M + m)] = 3.0f;
   InputMoments moments(M);
-  moments.Add(ConstView(identity.data(), M, M));
+  moments.Add(ConstView(identity.data(), M, M), 0);
+  moments.Combine();
   for (const double sparsity : {0.1, 0.5, 0.9}) {
     std::vector<float> w = RandomMatrix(rows, M, 5), expected = w;
     const SparseGptRule rule{.sparsity = sparsity};
@@ -99,8 +101,9 @@ TEST(SparseGpt, CorrelatedInputsLoseLessThanByMagnitude) {
   const std::vector<float> inputs = CorrelatedInputs(T, M, 20, 3), w = RandomMatrix(rows, M, 9);
   const ConstView tokens(inputs.data(), T, M);
   InputMoments moments(M);
-  moments.Add(tokens.Rows(0, 150));
-  moments.Add(tokens.Rows(150, T - 150));
+  moments.Add(tokens.Rows(0, 150), 0);
+  moments.Add(tokens.Rows(150, T - 150), 1);
+  moments.Combine();
   for (const double sparsity : {0.3, 0.5, 0.7}) {
     std::vector<float> clever = w, plain = w;
     const SparseGptRule rule{.sparsity = sparsity, .samples = 4};
@@ -123,7 +126,8 @@ TEST(SparseGpt, FreeWeightsEndAtTheLeastSquaresSolution) {
   for (int64_t m = 8; m < M; ++m) w[static_cast<size_t>(m)] *= 50.0f;  // the first ones go
   const std::vector<float> dense = w;
   InputMoments moments(M);
-  moments.Add(ConstView(inputs.data(), T, M));
+  moments.Add(ConstView(inputs.data(), T, M), 0);
+  moments.Combine();
   PruneSparseGpt(moments, {.sparsity = 0.4}, View(w.data(), 1, M));
   ASSERT_EQ(Zeros(w), 7);
   int64_t last = 0;
@@ -154,7 +158,8 @@ TEST(SparseGpt, DeadColumnsGoAndThreadsChangeNoBit) {
   for (const int threads : {1, 2, 3, 4}) {
     SetThreads(threads);
     InputMoments moments(M);
-    moments.Add(ConstView(inputs.data(), T, M));
+    moments.Add(ConstView(inputs.data(), T, M), 0);
+    moments.Combine();
     std::vector<float> w = RandomMatrix(rows, M, 22);
     PruneSparseGpt(moments, {.sparsity = 0.2}, View(w.data(), rows, M));
     for (int64_t row = 0; row < rows; ++row) EXPECT_EQ(w[static_cast<size_t>(row * M + 130)], 0.0f);
@@ -168,7 +173,8 @@ TEST(SparseGpt, InputsThatAreNotNumbersAreAnError) {
   std::vector<float> inputs = RandomMatrix(4, 3, 1), w = RandomMatrix(2, 3, 2);
   inputs[4] = NAN;
   InputMoments moments(3);
-  moments.Add(ConstView(inputs.data(), 4, 3));
+  moments.Add(ConstView(inputs.data(), 4, 3), 0);
+  moments.Combine();
   EXPECT_THROW(PruneSparseGpt(moments, {}, View(w.data(), 2, 3)), Error);
 }
 

@@ -14,11 +14,7 @@ constexpr auto kVariants = [] {
 }();
 
 Preparation PrepareTaylor(const PrepareInput& in) {
-  const auto total = static_cast<int64_t>(in.samples.size());
-  const auto progress = [&](int64_t done) {
-    if (in.progress) in.progress(done, total);
-  };
-  return ScoreTaylor(in.model, in.samples, TaylorVariantFromName(in.variant), progress).mixers;
+  return ScoreTaylor(in.model, in.samples, TaylorVariantFromName(in.variant), in.progress).mixers;
 }
 
 LayerOutcome DecideTaylor(const DecisionInput& in) {

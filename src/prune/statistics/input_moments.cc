@@ -8,14 +8,19 @@
 namespace ghost {
 
 InputMoments::InputMoments(int64_t width)
-    : width_(width), sums_(static_cast<size_t>(width * width), 0.0), products_(width * width) {}
+    : width_(width), chunks_(static_cast<size_t>(width * width)), products_(width * width) {}
 
-void InputMoments::Add(ConstView rows) {
+void InputMoments::Add(ConstView rows, int64_t number) {
   GHOST_CHECK(rows.cols == width_);
   const View products(products_.data(), width_, width_);
   std::fill_n(products.data, width_ * width_, 0.0f);
   OuterAccumulate(rows, rows, products);
-  for (size_t i = 0; i < sums_.size(); ++i) sums_[i] += double{products.data[i]};
+  chunks_.Add(number, std::span<const float>(products.data, chunks_.size()));
+}
+
+void InputMoments::Combine() {
+  sums_.resize(chunks_.size());
+  chunks_.Combine(sums_);
 }
 
 }  // namespace ghost

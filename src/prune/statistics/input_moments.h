@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/ordered_sums.h"
 #include "prune/statistics/statistic.h"
 #include "tensor/buffer.h"
 #include "tensor/view.h"
@@ -16,16 +17,18 @@ class InputMoments final : public LayerStatistic {
   explicit InputMoments(int64_t width);
 
   bool needs_scan() const override { return false; }
-  void Add(const MixerChunk& chunk) override { Add(chunk.normed); }
-  // rows: (T, M). Products in float32 within a call, sums of calls in float64, in the order of the calls.
-  void Add(ConstView rows);
+  void Add(const MixerChunk& chunk) override { Add(chunk.normed, chunk.place.number); }
+  // rows: (T, M). Products in float32 within a call, sums of calls in float64.
+  void Add(ConstView rows, int64_t number);
+  void Combine() override;
 
   int64_t width() const { return width_; }
-  const std::vector<double>& sums() const { return sums_; }
+  const std::vector<double>& sums() const { return sums_; }  // valid after Combine
 
  private:
   int64_t width_;
   std::vector<double> sums_;
+  OrderedSums<double> chunks_;
   Buffer products_;
 };
 

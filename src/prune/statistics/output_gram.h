@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "base/ordered_sums.h"
 #include "prune/statistics/statistic.h"
 #include "prune/statistics/step_sampler.h"
 
@@ -22,14 +23,20 @@ class OutputGram final : public LayerStatistic {
 
   bool needs_scan() const override { return true; }
   void Add(const MixerChunk& chunk) override;
+  void Combine() override { chunks_.Combine(sums_); }
 
-  std::span<const double> gram(int group) const { return grams_[static_cast<size_t>(group)]; }
-  int64_t steps() const { return steps_; }
+  // Valid after Combine.
+  std::span<const double> gram(int group) const {
+    const size_t begin = begins_[static_cast<size_t>(group)], end = begins_[static_cast<size_t>(group) + 1];
+    return std::span(sums_).subspan(begin, end - begin);
+  }
+  int64_t steps() const { return static_cast<int64_t>(sums_.back()); }
 
  private:
   StepSampler sampler_;
-  std::vector<std::vector<double>> grams_;  // (G)(N, N)
-  int64_t steps_ = 0;
+  std::vector<size_t> begins_ = {0};  // (G + 1): of each group's matrix
+  std::vector<double> sums_;          // the matrices, (N, N) each, then the number of steps
+  OrderedSums<double> chunks_{0};     // the same
 };
 
 }  // namespace ghost

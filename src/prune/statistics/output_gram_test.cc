@@ -67,6 +67,7 @@ class ReferenceGram final : public LayerStatistic {
       }
     }
   }
+  void Combine() override {}
   std::vector<std::vector<double>> grams;
   int64_t steps = 0;
 

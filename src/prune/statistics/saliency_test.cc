@@ -162,7 +162,8 @@ std::vector<double> FastScores(const TestBlock& block, const DoubleMatrix& u) {
   MixerPasses passes;
   MixerInputs inputs;
   ScanEnergies energies(block.mixer.dims, /*state_energy=*/false);
-  passes.ObserveScan(block.mixer, rows, u.rows, inputs, energies);
+  passes.ObserveScan({.mixer = block.mixer, .normed = rows}, u.rows, inputs, energies);
+  energies.Combine();
   return energies.sums().s;
 }
 

@@ -1,6 +1,7 @@
 #include "prune/statistics/scan_energies.h"
 
 #include <algorithm>
+#include <span>
 
 #include "base/check.h"
 
@@ -8,7 +9,7 @@ namespace ghost {
 namespace {
 
 // Sums the scan's (sequence, head) rows into the channels of their groups, in order.
-void AddEnergies(const std::vector<double>& rows, const MixerDims& dims, std::vector<double>& sums) {
+void AddEnergies(const std::vector<double>& rows, const MixerDims& dims, std::span<double> sums) {
   const auto width = static_cast<size_t>(dims.max_group_size());
   const auto H = static_cast<size_t>(dims.num_heads);
   for (size_t row = 0; row < rows.size() / std::max<size_t>(width, 1); ++row) {
@@ -29,12 +30,26 @@ void ScanEnergies::Add(const MixerChunk& chunk) {
   std::vector<double> output_energies(cells), state_energies(state_energy_ ? cells : 0);
   const ScanStats stats{output_energies.data(), state_energy_ ? state_energies.data() : nullptr};
   SsmScan(*chunk.scan, chunk.y, &stats);
-  AddEnergies(output_energies, dims, sums_.s);
-  AddEnergies(state_energies, dims, sums_.p);
+  std::vector<double> piece(chunks_.size());
+  const size_t channels = sums_.s.size();
+  AddEnergies(output_energies, dims, std::span(piece).first(channels));
+  AddEnergies(state_energies, dims, std::span(piece).subspan(channels, channels));
   const ConstView c = chunk.scan->c;
+  double* q = piece.data() + 2 * channels;
   for (int64_t t = 0; t < c.rows; ++t) {
     const float* row = c.Row(t);
-    for (int64_t i = 0; i < c.cols; ++i) sums_.q[static_cast<size_t>(i)] += double{row[i]} * row[i];
+    for (int64_t i = 0; i < c.cols; ++i) q[i] += double{row[i]} * row[i];
+  }
+  chunks_.Add(chunk.place.number, std::span<const double>(piece));
+}
+
+void ScanEnergies::Combine() {
+  std::vector<double> all(chunks_.size());
+  chunks_.Combine(all);
+  auto from = all.begin();
+  for (std::vector<double>* part : {&sums_.s, &sums_.p, &sums_.q}) {
+    std::copy_n(from, part->size(), part->begin());
+    from += static_cast<ptrdiff_t>(part->size());
   }
 }
 

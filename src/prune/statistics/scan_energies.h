@@ -4,6 +4,7 @@
 #include <memory>
 #include <vector>
 
+#include "base/ordered_sums.h"
 #include "prune/statistics/statistic.h"
 
 namespace ghost {
@@ -24,15 +25,17 @@ class ScanEnergies final : public LayerStatistic {
  public:
   // Without `state_energy` p stays zero; with it the scan costs half as much again.
   ScanEnergies(const MixerDims& dims, bool state_energy)
-      : state_energy_(state_energy), sums_(dims.state_channels()) {}
+      : state_energy_(state_energy), sums_(dims.state_channels()), chunks_(3 * sums_.s.size()) {}
 
   bool needs_scan() const override { return true; }
   void Add(const MixerChunk& chunk) override;
-  const LayerSaliency& sums() const { return sums_; }
+  void Combine() override;
+  const LayerSaliency& sums() const { return sums_; }  // valid after Combine
 
  private:
   bool state_energy_;
   LayerSaliency sums_;
+  OrderedSums<double> chunks_;  // s, p, q one behind the other
 };
 
 }  // namespace ghost

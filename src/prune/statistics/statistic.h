@@ -1,13 +1,22 @@
 // What a method measures in a layer on calibration data. A statistic is fed chunk by chunk, in a fixed order,
 // and is read by the method's decision. A new one is a class behind this interface; the driver knows none of
-// them.
+// them. Chunks may be spread over the processes of a team (base/team.h); sums over them go through
+// base/ordered_sums.h, so that their bits do not depend on how.
 #pragma once
+
+#include <cstdint>
 
 #include "kernels/scan/ssm_scan.h"
 #include "model/parts/mixer.h"
 #include "tensor/view.h"
 
 namespace ghost {
+
+// Where a chunk is among those of the whole calibration.
+struct ChunkPlace {
+  int64_t number = 0;
+  int64_t first_sample = 0;
+};
 
 // One chunk of a mixer's dense forward pass: T rows of some whole samples, all of one length.
 struct MixerChunk {
@@ -18,6 +27,7 @@ struct MixerChunk {
   // scan on it.
   const ScanInput* scan = nullptr;
   View y;  // (T, R): room for the output of such a scan
+  ChunkPlace place;
 };
 
 class LayerStatistic {
@@ -25,7 +35,11 @@ class LayerStatistic {
   virtual ~LayerStatistic() = default;
   // Whether chunks must come with `scan`; `normed` alone costs a norm, not half a forward pass.
   virtual bool needs_scan() const = 0;
+  // Once for every chunk of this process' share, in the order of their numbers.
   virtual void Add(const MixerChunk& chunk) = 0;
+  // All processes together, behind the last Add: what the statistic gives is then that of all chunks, on
+  // every process.
+  virtual void Combine() = 0;
 };
 
 }  // namespace ghost

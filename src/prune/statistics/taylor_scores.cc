@@ -1,9 +1,11 @@
 #include "prune/statistics/taylor_scores.h"
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 
 #include "base/error.h"
+#include "base/ordered_sums.h"
 #include "model/backward.h"
 
 namespace ghost {
@@ -35,7 +37,7 @@ double RowScore(TaylorVariant variant, const float* weights, const float* gradie
 // scores[channel] += share * (score of its B row + score of its C row). gradient: (2GN, M), rows of B then of
 // C.
 void AddScores(TaylorVariant variant, const Tensor& in_proj, const MixerDims& dims, ConstView gradient,
-               double share, std::vector<double>& scores) {
+               double share, std::span<double> scores) {
   const int64_t M = dims.d_model, GN = dims.state_channels(), first = dims.b_row();
   const WeightView w(in_proj);
   std::vector<float> weights(static_cast<size_t>(M));
@@ -57,36 +59,58 @@ TaylorVariant TaylorVariantFromName(std::string_view name) {
 }
 
 TaylorScores ScoreTaylor(const Model& model, std::span<const std::vector<int32_t>> samples,
-                         TaylorVariant variant, const std::function<void(int64_t done)>& progress) {
+                         TaylorVariant variant,
+                         const std::function<void(int64_t done, int64_t total)>& progress) {
   if (samples.empty()) throw Error(ErrorKind::kUsage, "Taylor scores need calibration samples");
   const ModelConfig& config = model.config();
   const double share = 1.0 / static_cast<double>(samples.size());
-  TaylorScores result;
-  std::vector<std::vector<float>> mean(config.mixers.size());  // kAbs: (2GN, M) per mixer
+  // One sample's part of all sums: kAbs needs the mean gradient first, (2GN, M) per mixer, the others only
+  // its score per channel.
+  const bool by_mean = variant == TaylorVariant::kAbs;
+  std::vector<size_t> channels = {0}, gradients = {0};  // where each mixer's begin
   for (const MixerDims& dims : config.mixers) {
-    result.mixers.emplace_back(static_cast<size_t>(dims.state_channels()), 0.0);
+    channels.push_back(channels.back() + static_cast<size_t>(dims.state_channels()));
+    const int64_t floats = by_mean ? 2 * int64_t{dims.input_channels()} * dims.d_model : 0;
+    gradients.push_back(gradients.back() + static_cast<size_t>(floats));
   }
+  std::vector<double> scores(channels.back() + 1);  // the last one is the loss
+  std::vector<float> mean(gradients.back());
   const auto add_scores = [&](size_t mixer, ConstView gradient, double weight) {
     AddScores(variant, model.weights().mixers[mixer].in_proj, config.mixers[mixer], gradient, weight,
-              result.mixers[mixer]);
+              std::span(scores).subspan(channels[mixer], channels[mixer + 1] - channels[mixer]));
   };
-  const auto take = [&](int ordinal, const MixerGradients& gradients) {
+  const auto take = [&](int ordinal, const MixerGradients& of_mixer) {
     const auto mixer = static_cast<size_t>(ordinal);
-    const ConstView g = gradients.in_proj;
-    if (variant != TaylorVariant::kAbs) return add_scores(mixer, g, share);
-    mean[mixer].resize(static_cast<size_t>(g.rows * g.cols), 0.0f);
-    for (size_t i = 0; i < mean[mixer].size(); ++i) mean[mixer][i] += static_cast<float>(share * g.data[i]);
+    const ConstView g = of_mixer.in_proj;
+    if (!by_mean) return add_scores(mixer, g, share);
+    for (size_t i = 0; i < gradients[mixer + 1] - gradients[mixer]; ++i)
+      mean[gradients[mixer] + i] = static_cast<float>(share * g.data[i]);
   };
   BackwardPass pass(model, {.in_proj = InProjRows::kState, .conv = false});
-  for (size_t i = 0; i < samples.size(); ++i) {
-    const double scale = 1.0 / std::max(1.0, static_cast<double>(samples[i].size()) - 1.0);
-    result.mean_loss += share * scale * pass.Run(samples[i], scale, take);
-    if (progress) progress(static_cast<int64_t>(i) + 1);
+  OrderedSums<double> score_sums(scores.size());
+  OrderedSums<float> mean_sums(mean.size());
+  const PieceRange mine = ShareOf(static_cast<int64_t>(samples.size()));
+  for (int64_t i = mine.begin; i < mine.end; ++i) {
+    const std::vector<int32_t>& sample = samples[static_cast<size_t>(i)];
+    const double scale = 1.0 / std::max(1.0, static_cast<double>(sample.size()) - 1.0);
+    std::ranges::fill(scores, 0.0);
+    scores.back() = share * scale * pass.Run(sample, scale, take);
+    score_sums.Add(i, std::span<const double>(scores));
+    if (by_mean) mean_sums.Add(i, std::span<const float>(mean));
+    if (progress) progress(i + 1 - mine.begin, mine.count());
   }
-  for (size_t mixer = 0; mixer < mean.size() && variant == TaylorVariant::kAbs; ++mixer) {
+  score_sums.Combine(scores);
+  mean_sums.Combine(mean);
+  for (size_t mixer = 0; mixer < config.mixers.size() && by_mean; ++mixer) {
     const MixerDims& dims = config.mixers[mixer];
-    add_scores(mixer, ConstView(mean[mixer].data(), 2 * dims.input_channels(), dims.d_model), 1.0);
+    add_scores(mixer, ConstView(mean.data() + gradients[mixer], 2 * dims.input_channels(), dims.d_model),
+               1.0);
   }
+  TaylorScores result;
+  for (size_t mixer = 0; mixer < config.mixers.size(); ++mixer)
+    result.mixers.emplace_back(scores.begin() + static_cast<ptrdiff_t>(channels[mixer]),
+                               scores.begin() + static_cast<ptrdiff_t>(channels[mixer + 1]));
+  result.mean_loss = scores.back();
   return result;
 }
 

@@ -42,9 +42,11 @@ struct TaylorScores {
 
 // Scores every mixer of the dense model in one sweep, one sample at a time. Each sample needs two tokens;
 // there must be one sample at least (Error(kUsage)).
-// After each sample `progress`, if given, is called with the number done; it may throw to stop. Memory:
-// BackwardPass' and, for kAbs, one float per weight in the rows of B and C.
+// Processes of a team share the samples; each gets all scores. After each sample `progress`, if given, is
+// called with the number done and that of all this process has to do; it may throw to stop. Memory:
+// BackwardPass' and, for kAbs, some floats per weight in the rows of B and C (base/ordered_sums.h).
 TaylorScores ScoreTaylor(const Model& model, std::span<const std::vector<int32_t>> samples,
-                         TaylorVariant variant, const std::function<void(int64_t done)>& progress = nullptr);
+                         TaylorVariant variant,
+                         const std::function<void(int64_t done, int64_t total)>& progress = nullptr);
 
 }  // namespace ghost

@@ -84,7 +84,7 @@ TEST(Taylor, ThreadsChangeNoBitAndProgressIsHeard) {
   int64_t heard = 0;
   SetThreads(1);
   const TaylorScores one =
-      ScoreTaylor(model, kSamples, TaylorVariant::kFisher, [&](int64_t done) { heard = done; });
+      ScoreTaylor(model, kSamples, TaylorVariant::kFisher, [&](int64_t done, int64_t) { heard = done; });
   SetThreads(4);
   const TaylorScores four = ScoreTaylor(model, kSamples, TaylorVariant::kFisher);
   SetThreads(0);
