@@ -12,6 +12,7 @@ pkg_check_modules(UTF8PROC REQUIRED IMPORTED_TARGET libutf8proc)
 pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash)
 pkg_check_modules(HTTPLIB REQUIRED IMPORTED_TARGET cpp-httplib)
 include(cmake/OpenBlas.cmake)
+find_package(MPI COMPONENTS CXX)  # optional: runs on several machines (docs/cluster.md)
 if(GHOST_TESTS)
   find_package(GTest REQUIRED)
   find_package(OpenSSL REQUIRED COMPONENTS Crypto)  # SHA-256 of reference values

@@ -3,6 +3,7 @@
 # The arrows of docs/architecture.md, written once: what each folder may include besides itself.
 cmake_minimum_required(VERSION 3.25)
 set(allow_base "")
+set(allow_cluster base)
 set(allow_tensor base)
 set(allow_kernels tensor base)
 set(allow_io tensor base)
@@ -18,7 +19,7 @@ set(allow_analysis base)
 set(allow_report analysis base)
 set(allow_paper prune eval report analysis base)
 set(allow_commands paper prune eval train bench serve report analysis checkpoint model kernels io tensor text base)
-set(allow_cli commands base)
+set(allow_cli commands cluster base)
 
 get_filename_component(SOURCE_DIR "${SOURCE_DIR}" ABSOLUTE)
 file(GLOB_RECURSE sources RELATIVE ${SOURCE_DIR} ${SOURCE_DIR}/src/*.h ${SOURCE_DIR}/src/*.cc)

@@ -24,6 +24,8 @@ packages=(
   "libcpp-httplib-dev:HTTP of ghost serve"
   "libbrotli-dev:headers that cpp-httplib includes"
   "libssl-dev:headers that cpp-httplib includes; SHA-256 in tests"
+  "libopenmpi-dev:runs on several machines (optional)"
+  "openmpi-bin:mpirun, which starts them (optional)"
   "bubblewrap:the sandbox in which humaneval's programs run (optional at run time)"
   "python3:runs those programs"
   "fortunes:English text for the demo"
