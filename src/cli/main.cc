@@ -1,21 +1,29 @@
 // The `ghost` command. Parses the verb, runs it, and is the only place where errors become exit codes.
 #include <CLI/CLI.hpp>
 
+#include <chrono>
+#include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
+#include <memory>
 #include <new>
+#include <optional>
+#include <string>
+#include <thread>
 
 #include "base/error.h"
 #include "base/interrupt.h"
+#include "base/team.h"
 #include "cli/describe.h"
 #include "cli/verbs.h"
+#include "cluster/join_team.h"
 #include "commands/document.h"
 #include "commands/options.h"
 
 namespace ghost {
 namespace {
 
-constexpr int kUsageExit = 64;
 constexpr int kInternalExit = 70;
 constexpr int kInterruptedExit = 130;
 
@@ -50,9 +58,8 @@ int Run(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
-    if (e.get_exit_code() == 0) return app.exit(e);  // --help, --version
-    std::fprintf(stderr, "ghost: %s\n  hint:     ghost --help, ghost VERB --help\n", e.what());
-    return kUsageExit;
+    if (e.get_exit_code() == 0) return CurrentTeam().leads() ? app.exit(e) : 0;  // --help, --version
+    throw Error(ErrorKind::kUsage, e.what(), {.hint = "ghost --help, ghost VERB --help"});
   }
   return 0;
 }
@@ -67,34 +74,72 @@ void CheckProcessor() {
 #endif
 }
 
-int RunGuarded(int argc, char** argv) {
+// How a run has ended: an exit code and, unless it is 0, what to tell the user.
+struct Ending {
+  int code = 0;
+  std::string message = {};
+};
+
+Ending RunGuarded(int argc, char** argv) {
   try {
     CheckProcessor();
     CatchInterrupts();
+    // One process of a team decides when to stop and what to save; it ends the others.
+    std::optional<HoldInterrupts> led;
+    if (!CurrentTeam().leads()) led.emplace();
     const int code = Run(argc, argv);
     // A full disk or a closed pipe shows only when the buffer is flushed.
     if (std::fflush(stdout) != 0) throw Error(ErrorKind::kIo, "cannot write to standard output");
-    return code;
+    return {code};
   } catch (const Error& e) {
-    std::fprintf(stderr, "ghost: %s\n", e.what());
+    std::string message = e.what();
     if (const std::string& setting = e.context().setting; !setting.empty())
-      std::fprintf(stderr, "  option:   %s\n", FlagOf(setting).c_str());
-    return ExitCode(e.kind());
+      message += "\n  option:   " + FlagOf(setting);
+    return {ExitCode(e.kind()), message};
   } catch (const Interrupted&) {
-    std::fprintf(stderr, "\nghost: interrupted\n");
-    return kInterruptedExit;
+    return {kInterruptedExit, "interrupted"};
   } catch (const std::bad_alloc&) {
-    std::fprintf(stderr, "ghost: not enough memory\n");
-    return ExitCode(ErrorKind::kIo);
+    return {ExitCode(ErrorKind::kIo), "not enough memory"};
   } catch (const std::exception& e) {
-    std::fprintf(stderr,
-                 "ghost: unexpected failure: %s\n  hint:     this is a bug in ghost; please report it\n",
-                 e.what());
-    return kInternalExit;
+    return {kInternalExit, std::string("unexpected failure: ") + e.what() +
+                               "\n  hint:     this is a bug in ghost; please report it"};
   }
+}
+
+// One message for the whole team. Most errors are met by all processes, and the leader reports them at once,
+// which ends the others while they wait; what only some have met the first of them reports.
+void EndTeam(StartedTeam& team, const Ending& ending) {
+  if (!team.leads()) {
+    std::signal(SIGTERM, SIG_DFL);  // how the launcher ends us meanwhile
+    if (WasInterrupted()) std::_Exit(ending.code);
+    std::this_thread::sleep_for(std::chrono::milliseconds(1000 + 30 * team.rank()));
+  }
+  std::fprintf(stderr, "ghost: %s\n  process:  rank %d of %d on %s\n", ending.message.c_str(), team.rank(),
+               team.size(), team.host().c_str());
+  std::fflush(stderr);
+  team.EndAll(ending.code);
+}
+
+int RunInTeam(int argc, char** argv) {
+  std::unique_ptr<StartedTeam> team;
+  Ending ending;
+  try {
+    team = JoinTeam();
+    SetTeam(team.get());
+    ending = RunGuarded(argc, argv);
+  } catch (const Error& e) {  // of JoinTeam
+    ending = {ExitCode(e.kind()), e.what()};
+  }
+  if (team && ending.code != 0) EndTeam(*team, ending);
+  if (team) team->Leave();
+  if (!ending.message.empty()) {
+    const char* begin = ending.code == kInterruptedExit ? "\nghost" : "ghost";
+    std::fprintf(stderr, "%s: %s\n", begin, ending.message.c_str());
+  }
+  return ending.code;
 }
 
 }  // namespace
 }  // namespace ghost
 
-int main(int argc, char** argv) { return ghost::RunGuarded(argc, argv); }
+int main(int argc, char** argv) { return ghost::RunInTeam(argc, argv); }

@@ -2,11 +2,13 @@
 #pragma once
 
 #include <cstdio>
+#include <cstdlib>
 #include <memory>
 #include <string>
 
 #include "base/error.h"
 #include "base/progress.h"
+#include "base/team.h"
 #include "base/threads.h"
 #include "cli/bind.h"
 #include "commands/document.h"
@@ -24,8 +26,19 @@ inline void ApplyCommon(const CommonOptions& common) {
     throw Error(ErrorKind::kUsage, "bad value of --threads",
                 {.expected = "0 to 1024", .actual = std::to_string(common.threads)});
   }
-  SetQuiet(common.quiet);
-  SetThreads(common.threads);
+  const Team& team = CurrentTeam();
+  SetQuiet(common.quiet || !team.leads());
+  const bool chosen = common.threads > 0 || std::getenv("OMP_NUM_THREADS") != nullptr;
+  SetThreads(chosen ? common.threads : team.cores());
+}
+
+// Verbs that cannot share their work would do it once per process, all writing the same files.
+inline void RequireAlone(const std::string& verb) {
+  const int size = CurrentTeam().size();
+  if (size == 1) return;
+  throw Error(ErrorKind::kUsage, "ghost " + verb + " runs in one process",
+              {.actual = std::to_string(size) + " processes, started by mpirun or the like",
+               .hint = "start it without; prune, score, eval and train can share their work"});
 }
 
 // The help of a verb opens with an example; the list of verbs shows its description alone.
@@ -49,16 +62,18 @@ inline CLI::App* AddSubcommand(CLI::App& app, const std::string& name, const std
 }
 
 // Adds a subcommand: `task(options)` returns the result, `print(result)` shows it to a person, or with --json
-// ToJson(result) is printed. `example` opens the help text.
+// ToJson(result) is printed; in a team only the leader prints. `example` opens the help text.
 template <class Options, class TaskFn, class PrintFn>
 CLI::App* AddVerb(CLI::App& app, const std::string& name, const std::string& help, const std::string& example,
                   TaskFn task, PrintFn print) {
   CLI::App* verb = AddSubcommand(app, name, help, example);
   const auto options = std::make_shared<Options>();
   BindOptions(*verb, *options);
-  verb->callback([options, task, print] {
+  verb->callback([options, task, print, name] {
     ApplyCommon(options->common);
+    if constexpr (!requires { Options::kRunsInTeam; }) RequireAlone(name);
     const auto result = task(*options);
+    if (!CurrentTeam().leads()) return;
     if (options->common.json) {
       PrintJson(ToJson(result));
     } else {

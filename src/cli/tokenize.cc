@@ -31,6 +31,7 @@ void AddTokenize(CLI::App& app) {
   BindOptions(*verb, *options);
   verb->callback([options, verb] {
     ApplyCommon(options->common);
+    RequireAlone("tokenize");
     const TokenizeResult result = Tokenize(*options, verb->count("--text") > 0, PrintLine);
     if (!options->jsonl.empty()) return;  // its lines are the result
     if (options->common.json) {

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/team.h"
 #include "checkpoint/ragged.h"
 #include "commands/eval_result.h"
 #include "commands/evaluate_tasks.h"
@@ -81,11 +82,13 @@ EvalResult Evaluate(const EvalOptions& options) {
   ParseStateType(options.state_dtype);  // before hours of loading and running
   // Opened first: a missing folder should not be noticed after hours.
   std::optional<AtomicFile> output, log;
-  if (!options.output.empty()) output.emplace(options.output);
-  if (!options.log_samples.empty()) log.emplace(options.log_samples);
+  const bool writes = CurrentTeam().leads();
+  if (writes && !options.output.empty()) output.emplace(options.output);
+  if (writes && !options.log_samples.empty()) log.emplace(options.log_samples);
   const LoadedModel loaded = LoadModel(options.model);
   EvalResult r{.options = options};
   r.run = {.schema = "ghost.eval/1", .model = IdentifyModel(loaded.checkpoint)};
+  RequireSame("the model", GhostVersion() + (" " + r.run.model->content_hash));
   r.dtype = NameOf(loaded.model.weights().embedding.dtype());
   r.state_bytes_per_sequence = SsmStateBytes(loaded.model.config(), ParseStateType(options.state_dtype));
   r.pruning = LoadPruningRecord(loaded.checkpoint);

@@ -8,6 +8,7 @@
 namespace ghost {
 
 struct EvalOptions {
+  static constexpr bool kRunsInTeam = true;
   CommonOptions common;
   ModelOptions model;
   std::string task = "wikitext";

@@ -79,7 +79,7 @@ TaskRunner::TaskRunner(const EvalOptions& options, const LoadedModel& loaded)
 
 TaskRecord TaskRunner::Run(const Task& task) {
   const RequestCounts before = model_.counts();
-  const int64_t run_before = runner_.tokens_run();
+  const int64_t run_before = model_.tokens_run();
   const std::string file = FindTaskFile(task, options_.data);
   const TaskOptions task_options = ToTaskOptions(options_, task);
   const Timer timer;
@@ -94,7 +94,7 @@ TaskRecord TaskRunner::Run(const Task& task) {
   out.sharing = !options_.no_sharing;
   out.batch = runner_.batch();
   out.counts = Difference(model_.counts(), before);
-  out.tokens_run = runner_.tokens_run() - run_before;
+  out.tokens_run = model_.tokens_run() - run_before;
   out.seconds = seconds;
   return {std::move(out), std::move(result.samples)};
 }

@@ -1,5 +1,6 @@
 // How options are declared: a struct per verb whose ForEach visits every field with its name and help. The
-// one list yields defaults, --help, parsing (cli/bind.h) and the echo in result documents (EchoOptions).
+// one list yields defaults, --help, parsing (cli/bind.h) and the echo in result documents (EchoOptions). A
+// struct with `kRunsInTeam` belongs to a verb that processes of a team (base/team.h) can run together.
 #pragma once
 
 #include <algorithm>
@@ -35,7 +36,8 @@ struct CommonOptions {
   void ForEach(Visit&& visit) {
     visit(json, OptionInfo{"json", "print one JSON document on stdout and nothing else there"});
     visit(quiet, OptionInfo{"quiet", "no progress on stderr"});
-    visit(threads, OptionInfo{"threads", "threads to use; 0 = all cores"});
+    visit(threads,
+          OptionInfo{"threads", "threads to use; 0 = all cores, or a process' part of them under mpirun"});
   }
 };
 

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/interrupt.h"
 #include "base/progress.h"
+#include "base/team.h"
 #include "checkpoint/runtime_support.h"
 #include "commands/document.h"
 #include "commands/prune_plan.h"
@@ -76,14 +77,25 @@ OrderedJson DescribeRun(const PruneOptions& o, const Method& method, const Prune
 
 Journal::Progress LoadJournal(Journal& journal, const SequentialPruner& pruner, const ModelConfig& config) {
   const ConstView residual = pruner.residual();
+  const int64_t begin = pruner.first_row() * residual.cols;
   try {
-    return journal.Load(config, residual.rows * residual.cols);
+    return journal.Load(config, pruner.all_rows() * residual.cols,
+                        {begin, begin + residual.rows * residual.cols});
   } catch (const Error& e) {
     RethrowWithHint(e,
                     e.kind() == ErrorKind::kUsage
                         ? "repeat the options of the interrupted run, or start from scratch without --resume"
                         : "start from scratch without --resume");
   }
+}
+
+// Every process of a team reads the journal; nobody continues, and so changes it, before all have.
+Journal::Progress LoadTogether(Journal& journal, const SequentialPruner& pruner, const ModelConfig& config) {
+  Journal::Progress saved = LoadJournal(journal, pruner, config);
+  RequireSame("the journal",
+              fmt::format("{} layers, snapshot of {}", saved.layers.size(), saved.snapshot_layers));
+  WaitForTeam();
+  return saved;
 }
 
 // The share that each mixer loses.
@@ -126,13 +138,15 @@ std::vector<LayerOutcome> CalibratedLayers(const PruneOptions& o, const Method& 
   hooks.repeated = pruned;
   hooks.pruned = [&](int done, int total) {
     pruned(done, total);
-    if (done == o.stop_after) throw Interrupted();
+    if (done != o.stop_after) return;
+    WaitForTeam();  // for what the leader has to save
+    throw Interrupted();
   };
   SequentialPruner pruner(model, data.samples, rule);
   try {
     Journal::Progress saved;
-    if (o.resume) saved = LoadJournal(*journal, pruner, model.config());
-    return PruneLayers(pruner, journal, std::move(saved), hooks);
+    if (o.resume) saved = LoadTogether(*journal, pruner, model.config());
+    return PruneLayers(pruner, CurrentTeam().leads() ? journal : nullptr, std::move(saved), hooks);
   } catch (const Interrupted&) {
     if (!journal || !journal->has_progress()) throw;
     throw Error(ErrorKind::kResumable, "interrupted",
@@ -236,7 +250,8 @@ PruneResult Prune(const PruneOptions& options) {
   const LoadedModel loaded = LoadModel(options.model);
   const ModelConfig& config = loaded.model.config();
   const PrunePlan plan = MakePlan(options, method, config);
-  CheckOutput(loaded.checkpoint, options.output, options.force);
+  const bool writes = CurrentTeam().leads();
+  if (writes) CheckOutput(loaded.checkpoint, options.output, options.force);
   const bool given = !options.mask_file.empty();
   CalibrationData data;
   if (!given && (method.needs_calibration() || plan.allocates)) {
@@ -248,6 +263,7 @@ PruneResult Prune(const PruneOptions& options) {
   result.run.model = IdentifyModel(loaded.checkpoint);
   result.run.seed = options.calibration.seed;
   result.pruning = DescribeRun(options, method, plan, *result.run.model, data);
+  RequireSame("model, data or settings", GhostVersion() + std::string(" ") + result.pruning.dump());
   std::optional<Journal> journal;
   if (!given && options.journal_gb > 0.0) {
     const auto max_bytes = static_cast<int64_t>(std::min(options.journal_gb, 1e9) * 1e9);
@@ -269,6 +285,7 @@ PruneResult Prune(const PruneOptions& options) {
         " shows and may take what it lacks; ghost sensitivity shows what each layer carries");
   }
   FinishRun(timer, result.run);
+  if (!writes) return result;
   PrunedOutput output;
   output.path = options.output;
   output.force = options.force;

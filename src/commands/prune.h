@@ -20,6 +20,7 @@ std::string_view MethodHelp();
 std::string_view VariantHelp();
 
 struct PruneOptions {
+  static constexpr bool kRunsInTeam = true;
   CommonOptions common;
   ModelOptions model;
   CalibrationOptions calibration;

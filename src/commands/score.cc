@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/progress.h"
+#include "base/team.h"
 #include "commands/document.h"
 #include "commands/require_samples.h"
 #include "io/safetensors.h"
@@ -39,13 +40,16 @@ ScoreSummary Summarize(int layer, std::vector<double> scores) {
 
 ScoreResult Score(const ScoreOptions& options) {
   const Timer timer;
-  if (!options.force && FileExists(options.output)) {
+  const bool writes = CurrentTeam().leads();
+  if (writes && !options.force && FileExists(options.output)) {
     throw Error(ErrorKind::kCannotCreate, "output exists already",
                 {.file = options.output, .hint = "pass --force"});
   }
   const LoadedModel loaded = LoadModel(options.model);
   const CalibrationData data = LoadCalibration(options.calibration, loaded);
   RequireSamples(data, "ghost score");
+  const ModelIdentity model = IdentifyModel(loaded.checkpoint);
+  RequireSame("model or data", GhostVersion() + (" " + model.content_hash) + data.described.dump());
   Progress progress("score", "layers");
   const std::vector<LayerSaliency> mixers =
       ScoreDense(loaded.model, data.samples, [&](int done, int total) { progress.Update(done, total); });
@@ -60,10 +64,10 @@ ScoreResult Score(const ScoreOptions& options) {
     tensors["ghost.Q." + number] = ScoreTensor(mixers[i].q, dims);
     result.layers.push_back(Summarize(dims.layer, mixers[i].s));
   }
-  SaveSafetensors(options.output, tensors, {{"format", "pt"}});
+  if (writes) SaveSafetensors(options.output, tensors, {{"format", "pt"}});
 
   result.run.schema = "ghost.score/1";
-  result.run.model = IdentifyModel(loaded.checkpoint);
+  result.run.model = model;
   result.run.seed = options.calibration.seed;
   FinishRun(timer, result.run);
   return result;

@@ -11,6 +11,7 @@
 namespace ghost {
 
 struct ScoreOptions {
+  static constexpr bool kRunsInTeam = true;
   CommonOptions common;
   ModelOptions model;
   CalibrationOptions calibration;

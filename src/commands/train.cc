@@ -17,6 +17,7 @@
 #include "base/file_name.h"
 #include "base/interrupt.h"
 #include "base/progress.h"
+#include "base/team.h"
 #include "commands/random_model.h"
 #include "commands/train_start.h"
 #include "report/sections.h"
@@ -154,12 +155,14 @@ void RunSteps(const TrainOptions& o, Trainer& trainer, const Validation& validat
   const std::string state = StateOf(o);
   const int64_t tokens = o.batch * o.length, begun = trainer.step();
   std::string note, measured;
-  const auto stop = [&](const std::string& why) {
-    trainer.Save(state, run);
-    throw Error(ErrorKind::kResumable, why,
-                {.file = state,
-                 .actual = fmt::format("{} of {} steps done", trainer.step(), o.steps),
-                 .hint = "the same command with --resume continues it"});
+  const auto save = [&] {
+    if (CurrentTeam().leads()) trainer.Save(state, run);
+  };
+  const auto stopped = [&](const std::string& why) {
+    return Error(ErrorKind::kResumable, why,
+                 {.file = state,
+                  .actual = fmt::format("{} of {} steps done", trainer.step(), o.steps),
+                  .hint = "the same command with --resume continues it"});
   };
   try {
     Progress progress("train", "tokens", begun * tokens);
@@ -172,15 +175,28 @@ void RunSteps(const TrainOptions& o, Trainer& trainer, const Validation& validat
         trainer.history().validations.push_back({step, nll});
         measured = fmt::format("  validation {:.4f}", nll);
       }
-      if (step % o.save_every == 0 || last) trainer.Save(state, run);
+      if (step % o.save_every == 0 || last) save();
       note = fmt::format("step {}  loss {:.4f}{}", step, trainer.history().losses.back(), measured);
       progress.Update(step * tokens, o.steps * tokens, note);
       if (o.stop_after > 0 && step - begun >= o.stop_after && !last) break;
     }
   } catch (const Interrupted&) {
-    stop("interrupted");
+    save();
+    throw stopped("interrupted");
   }
-  if (trainer.step() < o.steps) stop("stopped as asked by --stop-after");
+  if (trainer.step() == o.steps) return;
+  save();
+  WaitForTeam();  // for what the leader has to save
+  throw stopped("stopped as asked by --stop-after");
+}
+
+// Every process of a team reads the state; nobody continues, and so changes it, before all have.
+void ResumeTogether(const std::string& state, const OrderedJson& run, Trainer& trainer) {
+  trainer.Load(state, run);
+  const std::vector<double>& losses = trainer.history().losses;
+  RequireSame("the training state",
+              fmt::format("{} steps, loss {}", trainer.step(), losses.empty() ? 0.0 : losses.back()));
+  WaitForTeam();
 }
 
 void CheckOptions(const TrainOptions& o) {
@@ -298,9 +314,11 @@ TrainResult Train(const TrainOptions& options) {
   const Timer timer;
   CheckOptions(options);
   const DType dtype = ParseRandomDType(options.dtype);
-  CheckNewDirectory(options.output, options.force);
+  const bool writes = CurrentTeam().leads();
+  if (writes) CheckNewDirectory(options.output, options.force);
   const std::string state = StateOf(options);
-  if (DirectoryExists(state) && !options.resume && !options.force) {
+  const bool unfinished = !LeadersText(DirectoryExists(state) ? "unfinished" : "").empty();
+  if (unfinished && !options.resume && !options.force) {
     throw Error(ErrorKind::kCannotCreate, "an unfinished run exists",
                 {.file = state, .hint = "--resume continues it, --force starts from scratch"});
   }
@@ -312,11 +330,12 @@ TrainResult Train(const TrainOptions& options) {
   const std::optional<TrainTeacher> teacher = LoadTrainTeacher(options, tokenizer, start.config, sample);
   TrainResult r{.options = options, .settings = DescribeRun(options, start, teacher, tokens, validation)};
   const OrderedJson fingerprint = ToJson(r.settings);
+  RequireSame("model, data or settings", GhostVersion() + (" " + fingerprint.dump()));
   CorpusWindows corpus(std::move(tokens), options.length, options.seed);
   GeneratedWindows recall(RecallGenerator(tokenizer, options.seed), tokenizer.eos_id(), options.seed);
   MixedWindows source(corpus, recall, options.recall_fraction, options.recall_first * options.batch);
   Trainer trainer(start.config, SettingsOf(options, start, teacher), source);
-  if (options.resume && DirectoryExists(state)) trainer.Load(state, fingerprint);
+  if (options.resume && unfinished) ResumeTogether(state, fingerprint, trainer);
   RunSteps(options, trainer, validation, fingerprint);
 
   r.run = {.schema = "ghost.train/1", .seed = options.seed};
@@ -329,6 +348,7 @@ TrainResult Train(const TrainOptions& options) {
   r.loss_curve = ThinLossCurve(trainer.history().losses, kCurvePoints);
   r.validations = SummarizeValidations(trainer.history().validations, validation);
   FinishRun(timer, r.run);
+  if (!writes) return r;
   WriteTrainedModel(trainer, OutputOf(r, tokenizer, start, dtype));
   std::error_code ignored;
   std::filesystem::remove_all(state, ignored);

@@ -13,6 +13,7 @@
 namespace ghost {
 
 struct TrainOptions {
+  static constexpr bool kRunsInTeam = true;
   CommonOptions common;
   std::string corpus;
   std::string tokenizer;
