@@ -44,10 +44,11 @@ struct Pipe {
   }
 #endif
   arguments.insert(arguments.begin(), GHOST_BINARY);
+  arguments.insert(arguments.begin(), options.launcher.begin(), options.launcher.end());
   std::vector<char*> argv;
   for (std::string& argument : arguments) argv.push_back(argument.data());
   argv.push_back(nullptr);
-  ::execv(GHOST_BINARY, argv.data());
+  ::execv(arguments.front().c_str(), argv.data());
   ::_exit(127);
 }
 
@@ -76,6 +77,8 @@ bool Drain(int out, int err, const RunOptions& options, RunResult& result) {
 }
 
 }  // namespace
+
+std::string GhostBinary() { return GHOST_BINARY; }
 
 RunResult RunGhost(const std::vector<std::string>& arguments, const RunOptions& options) {
   const Pipe out, err;

@@ -20,7 +20,12 @@ struct RunOptions {
   size_t max_file_size = 0;
   // The process is killed, as by kill -9, as soon as this file exists.
   std::string kill_when_exists;
+  // What starts it, a program and its arguments, such as mpirun -n 2.
+  std::vector<std::string> launcher = {};
 };
+
+// The path of the binary, for launchers that start more than one.
+std::string GhostBinary();
 
 // The process is killed after 120 seconds.
 RunResult RunGhost(const std::vector<std::string>& arguments, const RunOptions& options = {});
