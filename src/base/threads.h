@@ -1,6 +1,6 @@
 // Parallel loops. The caller divides the work into numbered pieces, so that the division, and with it every
-// rounding, does not depend on the number of threads. All parallel computation goes through here; the only
-// other thread of the program samples memory use (memory_usage.h).
+// rounding, does not depend on the number of threads. All parallel computation goes through here; other
+// threads only wait: for connections and requests (serve), or to sample memory use (memory_usage.h).
 #pragma once
 
 #include <cstdint>

@@ -6,7 +6,6 @@
 #include <charconv>
 #include <fstream>
 #include <memory>
-#include <sstream>
 #include <vector>
 
 #include "base/error.h"
@@ -17,6 +16,7 @@
 #include "checkpoint/random_model.h"
 #include "commands/model_source.h"
 #include "commands/number_list.h"
+#include "commands/split_list.h"
 #include "commands/state_dtype.h"
 #include "commands/weight_type.h"
 
@@ -30,13 +30,6 @@ struct Contender {
   StateType state_type = StateType::kF32;
   BenchSubject subject() const { return {model.get(), state_type}; }
 };
-
-std::vector<std::string> SplitList(const std::string& list) {
-  std::vector<std::string> items;
-  std::istringstream in(list);
-  for (std::string item; std::getline(in, item, ',');) items.push_back(item);
-  return items;
-}
 
 Contender LoadContender(const std::string& path, const std::string& norm_groups) {
   ModelOptions options;
@@ -116,8 +109,7 @@ std::vector<Contender> LoadContenders(const BenchOptions& options) {
 
 std::vector<int64_t> ParseBatches(const std::string& list) {
   std::vector<int64_t> batches;
-  std::istringstream items(list);
-  for (std::string item; std::getline(items, item, ',');) {
+  for (const std::string& item : SplitList(list)) {
     int64_t batch = 0;
     const auto [end, error] = std::from_chars(item.data(), item.data() + item.size(), batch);
     if (error != std::errc{} || end != item.data() + item.size() || batch < 1 || batch > 65536) {

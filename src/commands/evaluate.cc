@@ -1,7 +1,6 @@
 #include "commands/evaluate.h"
 
 #include <optional>
-#include <sstream>
 #include <vector>
 
 #include "base/error.h"
@@ -13,6 +12,7 @@
 #include "commands/model_source.h"
 #include "commands/perplexity.h"
 #include "commands/recall.h"
+#include "commands/split_list.h"
 #include "commands/state_dtype.h"
 #include "model/cost.h"
 
@@ -40,8 +40,7 @@ const OwnTask* FindOwnTask(std::string_view name) {
 
 std::vector<std::string> TaskNames(const EvalOptions& options) {
   std::vector<std::string> names;
-  std::istringstream list(options.task);
-  for (std::string name; std::getline(list, name, ',');) {
+  for (const std::string& name : SplitList(options.task)) {
     const Task* task = FindTask(name);
     if (task != nullptr) CheckTaskOptions(options, *task);
     if (task == nullptr && FindOwnTask(name) == nullptr) {

@@ -9,7 +9,6 @@
 #include <memory>
 #include <optional>
 #include <span>
-#include <sstream>
 
 #include "base/atomic_directory.h"
 #include "base/error.h"
@@ -19,6 +18,7 @@
 #include "base/progress.h"
 #include "base/team.h"
 #include "commands/random_model.h"
+#include "commands/split_list.h"
 #include "commands/train_start.h"
 #include "report/sections.h"
 #include "text/corpus/recall.h"
@@ -97,14 +97,6 @@ std::vector<ValidationSummary> SummarizeValidations(const std::vector<Validation
   return list;
 }
 
-// The patterns of --train-tensors. Empty ones stay, for the trainer to refuse.
-std::vector<std::string> TensorPatterns(const TrainOptions& o) {
-  std::vector<std::string> patterns;
-  std::istringstream list(o.train_tensors);
-  for (std::string pattern; std::getline(list, pattern, ',');) patterns.push_back(pattern);
-  return patterns;
-}
-
 TrainerSettings SettingsOf(const TrainOptions& o, const TrainStart& start,
                            const std::optional<TrainTeacher>& teacher) {
   TrainerSettings s;
@@ -112,7 +104,7 @@ TrainerSettings SettingsOf(const TrainOptions& o, const TrainStart& start,
   if (start.model) s.start = &start.model->model.weights();
   s.keep_zeros = start.masked;
   if (teacher) s.teacher = &teacher->model.model, s.teacher_weight = o.teacher_weight;
-  s.train_tensors = TensorPatterns(o);
+  s.train_tensors = SplitList(o.train_tensors);
   s.schedule = {.peak = o.lr, .floor = o.lr_floor, .warmup = o.warmup, .steps = o.steps};
   s.adamw.weight_decay = o.weight_decay;
   s.length = o.length;
